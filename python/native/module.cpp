@@ -63,6 +63,8 @@ void bind_session(nb::module_& module) {
       .def("open_table", &self::open_table, "name"_a, "shape"_a, "options"_a.none())
       .def("gradient", &self::gradient)
       .def("parameters", &self::parameters)
+      .def("gradient_at", &self::gradient_at)
+      .def("parameters_at", &self::parameters_at)
       .def("push", &self::push)
       .def("pull", &self::pull, "table"_a, "to_the_end"_a)
       .def("push_from", &self::push_from, "table"_a, "gradient"_a.noconvert())

@@ -152,6 +152,16 @@ worker_session::const_array worker_session::parameters(const table& where) {
   return {memory.data(), {memory.size()}, hold_memory()};
 }
 
+std::uintptr_t worker_session::gradient_at(const table& where) {
+  return reinterpret_cast<std::uintptr_t>(
+      run([&](session& current) { return current.gradient(where); }).data());
+}
+
+std::uintptr_t worker_session::parameters_at(const table& where) {
+  const auto memory = use().parameters(where);
+  return memory.size() == where.size ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;
+}
+
 operation worker_session::push(const table& where) {
   return {shared_from_this(), run([&](session& current) { return current.push(where); })};
 }

@@ -56,6 +56,9 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   // its end; what they show is the caller's to know (tidegate/_view.py).
   array gradient(const table& where);
   const_array parameters(const table& where);
+  // Return where these arrays begin, so that Python knows those that it has; 0: there are none.
+  std::uintptr_t gradient_at(const table& where);
+  std::uintptr_t parameters_at(const table& where);
   operation push(const table& where);
   operation pull(const table& where, bool to_the_end);
   operation push_from(const table& where, own_array gradient);

@@ -79,3 +79,65 @@ def test_a_worker_without_samples_skips_a_step_and_has_what_the_others_found(run
     for parameters in run(train_unevenly, workers=2).returns:
         for name, parameter in model.named_parameters():
             np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_parameters_in_place_are_those_that_copies_are(run: Run) -> None:
+    def train(in_place: bool) -> "tuple[dict[str, Any], bool]":
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as session:
+            model = model_of(seed=session.rank)  # those of worker 0 count
+            opt = DistributedOptimizer(tidegate.adam(0.01), model.named_parameters(), in_place=in_place)
+            for step in range(opt.steps, 6):
+                if step == 3 and session.rank == 1 and session.incarnation == 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                opt.zero_grad()
+                x, y = batch_of(session.rank, step)
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                opt.step()
+            opt.pull_final()
+            table = next(iter(session.tables.values()))
+            shares = any(p.data_ptr() == session._native.parameters_at(table._table) for p in model.parameters())
+            return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}, shares
+
+    copied, mapped = (run(train, workers=2, shards=2, replicas=1, args=(in_place,)) for in_place in (False, True))
+    assert copied.parameters_sha256 == mapped.parameters_sha256
+    assert [shares for _, shares in copied.returns] == [False, False]
+    assert [shares for _, shares in mapped.returns] == [True, True]
+    for (expected, _), (found, _) in zip(copied.returns, mapped.returns):
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value)
+
+
+def test_parameters_in_place_end_whoever_writes_to_them(run: Run) -> None:
+    def write() -> None:
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session():
+            model = model_of(seed=0)
+            DistributedOptimizer(tidegate.sgd(0.01), model.named_parameters(), in_place=True)
+            with torch.no_grad():
+                next(model.parameters()).add_(1)
+
+    with pytest.raises(tidegate.LaunchError, match="SIGSEGV"):
+        run(write, set={"jobs.write.on_worker_loss": "fail", "cluster.chunk_bytes": "4KiB"})
+
+
+@pytest.mark.parametrize("consistency, dtype, inner, text", [
+    ("ssp:1", "float32", False, "must be bsp"), ("bsp", "float16", False, "shards keep float32"),
+    ("bsp", "float32", True, "a torch optimizer writes")])
+def test_parameters_in_place_ask_for_what_makes_them_possible(run: Run, consistency: str, dtype: str, inner: bool,
+                                                              text: str) -> None:
+    def make() -> str:
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session():
+            model = torch.nn.Linear(3, 2).to(getattr(torch, dtype))
+            spec = torch.optim.SGD(model.parameters(), lr=0.1) if inner else tidegate.sgd(0.1)
+            try:
+                DistributedOptimizer(spec, model.named_parameters(), in_place=True)
+            except tidegate.InvalidArgumentError as error:
+                return str(error)
+        return "made"
+
+    assert text in run(make, consistency=consistency).returns[0]

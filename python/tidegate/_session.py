@@ -162,7 +162,7 @@ class Session:
 
     def _end(self) -> None:
         for table in self._tables.values():
-            table._end_clock("the session has ended")
+            table._end_session()
         self._touched.clear()
 
     def __repr__(self) -> str:
@@ -181,6 +181,9 @@ def await_place(*, copy: bool = True) -> None:
     so that imports and data cost their time once. No copy is made of a process that has other threads (OpenBLAS puts
     its own away) or open files. Raises CancelledError (the launcher has ended).
     """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()  # what is in a buffer would be in that of every copy
     os.environ.update(_native.await_place(copy))
 
 

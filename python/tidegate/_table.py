@@ -20,6 +20,10 @@ Init = Union[None, float, Uniform, Pushed]
 Asked = tuple[tuple[int, ...], Optional[Optimizer], Init]
 
 
+# Two windows of gradients, and the versions of parameters that shards keep.
+_ARRAYS_MAX = 16
+
+
 class Pending:
     """A push or pull that is under way. Dropping it cancels nothing; an error is told by a later call then."""
 
@@ -52,7 +56,8 @@ class Table:
     with this process; nothing is copied on one host.
     """
 
-    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "_pushed", "__weakref__")
+    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "_pushed", "_arrays",
+                 "__weakref__")
 
     def __init__(self, session: "Session", name: str, asked: Asked, table: _native.Table) -> None:
         self.name = name
@@ -64,6 +69,9 @@ class Table:
         self._grad: Optional[View] = None
         self._value: Optional[View] = None
         self._pushed = False  # in this clock
+        # Of windows, by whether they are of parameters, and by address: numpy takes longer to make an array than an
+        # exchange of a small table takes.
+        self._arrays: dict[tuple[bool, int], Array] = {}
 
     @property
     def size(self) -> int:
@@ -82,7 +90,7 @@ class Table:
                 raise OutOfOrderError(f"table '{self.name}' has been pushed at this clock; {self.name}.grad is there "
                                       "again after clock()")
             lease = Lease(f"{self.name}.grad")
-            self._grad = View(lease, self._native.gradient(self._table).reshape(self.shape))
+            self._grad = View(lease, self._array(False, self._native.gradient_at(self._table)))
             self._session._touched.add(self)
         self._grad._lease.check()
         return self._grad
@@ -99,14 +107,23 @@ class Table:
         Valid until this worker's next pull or push of the table, or the end of its clock. Raises :class:`OutOfOrderError` while there are none.
         """
         if self._value is None:
-            array = self._native.parameters(self._table)
-            if array.size != self._table.size:
+            address = self._native.parameters_at(self._table)
+            if address == 0:
                 raise OutOfOrderError(f"there are no parameters of table '{self.name}' to read: pull it first, and "
                                       "read them before its next push")
-            self._value = View(Lease(f"{self.name}.value"), array.reshape(self.shape))
+            self._value = View(Lease(f"{self.name}.value"), self._array(True, address))
             self._session._touched.add(self)
         self._value._lease.check()
         return self._value
+
+    def _array(self, of_parameters: bool, address: int) -> Array:
+        known = self._arrays.get((of_parameters, address))
+        if known is None:
+            if len(self._arrays) >= _ARRAYS_MAX:  # shards have moved
+                self._arrays.clear()
+            make = self._native.parameters if of_parameters else self._native.gradient
+            known = self._arrays[of_parameters, address] = make(self._table).reshape(self.shape)
+        return known
 
     def push(self, gradient: Optional[Array] = None) -> Pending:
         """Pushes this clock's gradient: what :attr:`grad` holds, or an array of your own (one copy).
@@ -173,6 +190,10 @@ class Table:
         self._pushed = False
         self._end_grad(reason)
         self._end_value(reason)
+
+    def _end_session(self) -> None:
+        self._end_clock("the session has ended")
+        self._arrays.clear()
 
     def _end_grad(self, reason: str) -> None:
         if self._grad is not None:

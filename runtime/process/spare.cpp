@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -278,6 +279,7 @@ bool is_spare() noexcept {
 
 status await_place(const spare_options& options) {
   if (!is_spare()) return {};
+  std::fflush(nullptr);  // what is in a buffer would be in that of every copy
   const bool can_copy =
       options.may_copy && is_safe_to_copy([&] { return fork_as(options); }, own_end());
   if (auto said = say(own_end(), can_copy ? waits_and_copies : waits); !said.ok()) return said;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import warnings
 from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
 import torch
@@ -56,6 +57,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     `session`: the process's, opened where there is none.
     `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
     them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
+    `in_place`: parameters are views of the memory where shards of this host keep them, so that nothing is copied after
+    a step; under bsp, of float32. That memory is read-only: a program that writes to a parameter, as load_state_dict()
+    does, is ended by SIGSEGV. Their values are of use until step(), and their storage is another one after it.
     `backward_passes_per_step`: gradients of so many passes are added up. `compression`: Compression.fp16 rounds
     gradients to float16.
 
@@ -69,7 +73,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                  named_parameters: Optional[NamedParameters] = None, compression: Any = None,
                  backward_passes_per_step: int = 1, *, session: Optional[Session] = None,
                  reduce_only: Optional[bool] = None, prefix: str = "", bucket_bytes: int = 4 << 20,
-                 overlap: bool = True) -> None:
+                 overlap: bool = True, in_place: bool = False) -> None:
         self._inner = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
         if self._inner is None and not isinstance(optimizer, Spec):
             raise InvalidArgumentError(f"the optimizer is a {type(optimizer).__name__}; allowed: one that shards run, as "
@@ -93,12 +97,15 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if self._inner is not None and self._session.policy != "bsp":
             raise InvalidArgumentError(f"a torch optimizer that steps on the workers needs all gradients of a step; the "
                                        f"job's policy is {self._session.policy}, and must be bsp")
+        if in_place:
+            _check_in_place(self._inner, self._session, named)
         if self._session.now > 0 and self._session.incarnation == 1:
             raise OutOfOrderError("tables can be opened before the first clock only: make the DistributedOptimizer before "
                                   "allreduce(), broadcast_object() and the program's own clocks")
         if self._inner is not None:
             scratch_of(self._session)  # for the collective calls of a script for Horovod
         self._overlap = overlap
+        self._in_place = in_place
         self._passes_per_step = backward_passes_per_step
         self._rate = optimizer.learning_rate if isinstance(optimizer, Spec) else None
         self._followed_rate = self._rate
@@ -333,6 +340,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     @torch.no_grad()
     def _take_in(self, entries: list[_Entry], to_the_end: bool = False) -> None:
         """Pulls tables into parameters; with a torch optimizer, after the first clock, into gradients."""
+        if self._in_place:
+            return self._map(entries, to_the_end)
         native = self._session._native
         into_gradient = self._inner is not None and not to_the_end
         begun = []
@@ -348,6 +357,36 @@ class DistributedOptimizer(torch.optim.Optimizer):
             operation.wait()
             if target is not None:
                 target.copy_(room)
+
+
+    def _map(self, entries: list[_Entry], to_the_end: bool) -> None:
+        """Makes parameters views of where shards keep the version that the policy allows."""
+        begun = [(entry, entry.table.pull_final(wait=False) if to_the_end else entry.table.pull(wait=False))
+                 for entry in entries]
+        for entry, operation in begun:
+            assert operation is not None
+            operation.wait()
+            _check_entry(entry, entry.parameter.data)
+            entry.parameter.data = _tensor_of(self._session._native.parameters(entry.table._table)).view(entry.shape)
+
+
+def _tensor_of(array: Any) -> torch.Tensor:
+    """Returns the array, which is read-only, as a tensor; torch has none that says so, and warns once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)
+
+
+def _check_in_place(inner: Optional[torch.optim.Optimizer], session: Session,
+                    named: list[tuple[str, torch.nn.Parameter]]) -> None:
+    if inner is not None:
+        raise InvalidArgumentError("in_place=True is for parameters that shards step; a torch optimizer writes to them")
+    if session.policy != "bsp":
+        raise InvalidArgumentError(f"in_place=True needs a version that stays until the next step; the job's policy is "
+                                   f"{session.policy}, and must be bsp")
+    for name, parameter in named:
+        if parameter.dtype != torch.float32:
+            raise InvalidArgumentError(f"in_place=True: parameter '{name}' is {parameter.dtype}; shards keep float32")
 
 
 def _named(inner: Optional[torch.optim.Optimizer], given: Optional[NamedParameters]) -> list[tuple[str, Any]]:
