@@ -12,7 +12,7 @@ from .._options import assign
 from .._session import Session, process_session
 from .._table import Table
 from ..errors import InvalidArgumentError, OutOfOrderError
-from ._optimizer import check_parameters
+from ._parameters import check_parameters
 
 # One DDP model a session: the hooks of two would end each other's clocks.
 _used: "weakref.WeakSet[Session]" = weakref.WeakSet()

@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import warnings
-from typing import Any, Callable, Iterable, Iterator, Optional, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 import torch
 
 from .._options import Optimizer as Spec
 from .._options import assign, pushed
 from .._session import Session, process_session
-from .._table import Table
 from ..errors import InvalidArgumentError, OutOfOrderError
 from ._collectives import make_put_off, scratch_of
-
-NamedParameters = Iterable[tuple[str, torch.nn.Parameter]]
-
-# What float32 holds exactly. Sums are float32 in any case.
-_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
-
-
-@dataclasses.dataclass(eq=False)
-class _Entry:
-    """A parameter, and the table that it is."""
-
-    name: str
-    parameter: torch.nn.Parameter
-    table: Table
-    shape: torch.Size
-    dtype: torch.dtype
-    bucket: "_Bucket"
-    passes: int = 0  # backward passes since the last step
-    staged: bool = False  # its gradient is where it is pushed from
-
-
-@dataclasses.dataclass(eq=False)
-class _Bucket:
-    """Parameters whose gradients are pushed together, as soon as all are there."""
-
-    entries: list[_Entry] = dataclasses.field(default_factory=list)
-    bytes: int = 0
-    waits_for: int = 0
-    is_pushed: bool = False
+from ._parameters import (Bucket, Entry, NamedParameters, check_entry, check_in_place, check_parameters, named_of,
+                          tensor_of)
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -82,7 +52,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             raise InvalidArgumentError(
                 "with reduce_only=True the optimizer is a torch optimizer, which steps on the worker; with False, one "
                 f"that shards run, as tidegate.adam(1e-3). This is a {type(optimizer).__name__}")
-        named = _named(self._inner, named_parameters)
+        named = named_of(self._inner, named_parameters)
         check_parameters(named)
         if backward_passes_per_step < 1:
             raise InvalidArgumentError(f"backward_passes_per_step is {backward_passes_per_step}; allowed: from 1")
@@ -98,7 +68,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             raise InvalidArgumentError(f"a torch optimizer that steps on the workers needs all gradients of a step; the "
                                        f"job's policy is {self._session.policy}, and must be bsp")
         if in_place:
-            _check_in_place(self._inner, self._session, named)
+            check_in_place(self._inner, self._session, named)
         if self._session.now > 0 and self._session.incarnation == 1:
             raise OutOfOrderError("tables can be opened before the first clock only: make the DistributedOptimizer before "
                                   "allreduce(), broadcast_object() and the program's own clocks")
@@ -112,7 +82,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._round = None if compression is None else compression.compress
         self._synchronized = False
         self._skips = False
-        self._buckets: list[_Bucket] = []
+        self._buckets: list[Bucket] = []
         self._entries = self._open_tables(named, optimizer if isinstance(optimizer, Spec) else None, prefix,
                                           bucket_bytes)
         self._hand_out_parameters()
@@ -250,16 +220,16 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.state = self._inner.state
 
     def _open_tables(self, named: list[tuple[str, torch.nn.Parameter]], spec: Optional[Spec], prefix: str,
-                     bucket_bytes: int) -> list[_Entry]:
+                     bucket_bytes: int) -> list[Entry]:
         entries = []
         optimizer = spec if spec is not None else assign()
         # The last layers' gradients come first.
         for name, parameter in reversed(named):
             table = self._session.table(prefix + name, tuple(parameter.shape), optimizer=optimizer, init=pushed())
             if not self._buckets or self._buckets[-1].bytes >= bucket_bytes:
-                self._buckets.append(_Bucket())
+                self._buckets.append(Bucket())
             bucket = self._buckets[-1]
-            entry = _Entry(name, parameter, table, parameter.shape, parameter.dtype, bucket)
+            entry = Entry(name, parameter, table, parameter.shape, parameter.dtype, bucket)
             bucket.entries.append(entry)
             bucket.bytes += 4 * table.size
             entries.append(entry)
@@ -289,7 +259,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 entry.passes = 0
                 entry.staged = False
 
-    def _hook_of(self, entry: _Entry) -> Callable[[torch.Tensor], None]:
+    def _hook_of(self, entry: Entry) -> Callable[[torch.Tensor], None]:
         def on_gradient(_: torch.Tensor) -> None:
             entry.passes += 1
             if entry.passes > self._passes_per_step and entry.staged:
@@ -305,14 +275,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
         return on_gradient
 
-    def _window_of(self, entry: _Entry) -> torch.Tensor:
+    def _window_of(self, entry: Entry) -> torch.Tensor:
         """Where this clock's gradient is pushed from: memory that is shared with the shards of this host."""
         return torch.from_numpy(self._session._native.gradient(entry.table._table)).view(entry.shape)
 
-    def _stage(self, entry: _Entry) -> None:
+    def _stage(self, entry: Entry) -> None:
         gradient = entry.parameter.grad
         assert gradient is not None
-        _check_entry(entry, gradient)
+        check_entry(entry, gradient)
         if self._round is not None:
             gradient, _ = self._round(gradient)
         self._window_of(entry).copy_(gradient)
@@ -328,7 +298,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._session.scale_learning_rate(rate / self._rate)
         self._followed_rate = rate
 
-    def _push(self, bucket: _Bucket) -> None:
+    def _push(self, bucket: Bucket) -> None:
         if bucket.is_pushed:
             return
         bucket.is_pushed = True
@@ -338,7 +308,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 entry.table.push()
 
     @torch.no_grad()
-    def _take_in(self, entries: list[_Entry], to_the_end: bool = False) -> None:
+    def _take_in(self, entries: list[Entry], to_the_end: bool = False) -> None:
         """Pulls tables into parameters; with a torch optimizer, after the first clock, into gradients."""
         if self._in_place:
             return self._map(entries, to_the_end)
@@ -348,7 +318,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         for entry in entries:
             target = entry.parameter.grad if into_gradient else entry.parameter.data
             assert target is not None
-            _check_entry(entry, target)
+            check_entry(entry, target)
             direct = target.dtype == torch.float32 and target.is_contiguous()
             room = target if direct else torch.empty(entry.shape, dtype=torch.float32)
             operation = native.pull_into(entry.table._table, room.detach().view(-1).numpy(), to_the_end)
@@ -359,81 +329,12 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 target.copy_(room)
 
 
-    def _map(self, entries: list[_Entry], to_the_end: bool) -> None:
+    def _map(self, entries: list[Entry], to_the_end: bool) -> None:
         """Makes parameters views of where shards keep the version that the policy allows."""
         begun = [(entry, entry.table.pull_final(wait=False) if to_the_end else entry.table.pull(wait=False))
                  for entry in entries]
         for entry, operation in begun:
             assert operation is not None
             operation.wait()
-            _check_entry(entry, entry.parameter.data)
-            entry.parameter.data = _tensor_of(self._session._native.parameters(entry.table._table)).view(entry.shape)
-
-
-def _tensor_of(array: Any) -> torch.Tensor:
-    """Returns the array, which is read-only, as a tensor; torch has none that says so, and warns once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array)
-
-
-def _check_in_place(inner: Optional[torch.optim.Optimizer], session: Session,
-                    named: list[tuple[str, torch.nn.Parameter]]) -> None:
-    if inner is not None:
-        raise InvalidArgumentError("in_place=True is for parameters that shards step; a torch optimizer writes to them")
-    if session.policy != "bsp":
-        raise InvalidArgumentError(f"in_place=True needs a version that stays until the next step; the job's policy is "
-                                   f"{session.policy}, and must be bsp")
-    for name, parameter in named:
-        if parameter.dtype != torch.float32:
-            raise InvalidArgumentError(f"in_place=True: parameter '{name}' is {parameter.dtype}; shards keep float32")
-
-
-def _named(inner: Optional[torch.optim.Optimizer], given: Optional[NamedParameters]) -> list[tuple[str, Any]]:
-    """Returns the parameters with their names; all that a torch optimizer steps must be there."""
-    if given is not None:
-        named = list(given)
-    elif inner is not None:
-        named = [(f"parameter.{g}.{i}", p) for g, group in enumerate(inner.param_groups)
-                 for i, p in enumerate(group["params"])]
-    else:
-        raise InvalidArgumentError("named_parameters is missing; give model.named_parameters()")
-    known = {id(parameter) for _, parameter in named}
-    for group in inner.param_groups if inner is not None else ():
-        for parameter in group["params"]:
-            if id(parameter) not in known:
-                raise InvalidArgumentError(f"the torch optimizer has a parameter of shape {tuple(parameter.shape)} that "
-                                           "named_parameters has not; it would be stepped by this worker's gradient alone")
-    return named
-
-
-def check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
-    if not named:
-        raise InvalidArgumentError("named_parameters is empty; give model.named_parameters()")
-    names = set()
-    for name, parameter in named:
-        if not isinstance(parameter, torch.Tensor):
-            raise InvalidArgumentError(f"parameter '{name}' is a {type(parameter).__name__}; it must be a tensor")
-        if name in names:
-            raise InvalidArgumentError(f"two parameters are named '{name}'")
-        names.add(name)
-        if parameter.dtype not in _DTYPES:
-            raise InvalidArgumentError(f"parameter '{name}' is {parameter.dtype}; allowed: float32, float16, bfloat16")
-        if parameter.device.type != "cpu":
-            raise InvalidArgumentError(f"parameter '{name}' is on {parameter.device}; allowed: cpu")
-        if parameter.layout != torch.strided:
-            raise InvalidArgumentError(f"parameter '{name}' has layout {parameter.layout}; allowed: strided")
-        if parameter.numel() == 0:
-            raise InvalidArgumentError(f"parameter '{name}' has no elements")
-
-
-def _check_entry(entry: _Entry, tensor: torch.Tensor) -> None:
-    if tensor.shape != entry.shape or entry.parameter.shape != entry.shape:
-        raise InvalidArgumentError(f"parameter '{entry.name}' was {tuple(entry.shape)} when its optimizer was made, "
-                                   f"and is {tuple(entry.parameter.shape)}, with a gradient of {tuple(tensor.shape)}")
-    if tensor.layout != torch.strided:
-        raise InvalidArgumentError(f"the gradient of '{entry.name}' has layout {tensor.layout}; allowed: strided (no "
-                                   "sparse gradients)")
-    if tensor.device.type != "cpu" or entry.parameter.dtype != entry.dtype:
-        raise InvalidArgumentError(f"parameter '{entry.name}' was {entry.dtype} on the CPU when its optimizer was made, "
-                                   f"and is {entry.parameter.dtype} on {tensor.device}")
+            check_entry(entry, entry.parameter.data)
+            entry.parameter.data = tensor_of(self._session._native.parameters(entry.table._table)).view(entry.shape)
