@@ -49,6 +49,11 @@ runtime::expected<started_process> run_processes::start(
   const start_descriptors descriptors{.ready = ready, .beats = page, .state = *state};
   auto pid = give_place(start, process, run, log, descriptors);
   const bool was_spare = pid.has_value();
+  if (!pid && start.spare != policies::no_spare) {
+    journal_.event("spare_passed_over",
+                   "spare " + std::to_string(start.spare) + ": " + pid.error().message());
+    spares_.end(start.spare);
+  }
   if (!pid)
     pid = table_.start({start.process, start.incarnation}, process.name,
                        programs_.request(process, run, log, descriptors));

@@ -77,9 +77,13 @@ void spare_processes::end(policies::spare_number number) {
   auto* const spare = find(number);
   if (spare == nullptr) return;
   if (spare->process.pid > 0)
-    ::kill(-spare->process.pid, SIGKILL);
+    end_process(*spare);
   else
     spare->is_over = true;
+}
+
+void spare_processes::end_process(spare& each) {
+  ::kill(-each.process.pid, SIGKILL);
 }
 
 // The first word of a copy tells which process it is.
@@ -88,9 +92,13 @@ void spare_processes::hear(spare& each, run_turn& into) {
   if (!word) return;
   if (each.is_copy) {
     auto process = adopted(word->pid);
-    each.is_over = !process;
-    if (!process) return;
+    if (!process) {
+      each.is_over = true;
+      return;
+    }
     each.process = std::move(*process);
+    // It was to be ended before it could be: its end follows.
+    if (std::exchange(each.is_over, false)) return end_process(each);
   }
   each.is_ready = true;
   into.spares_ready.push_back({each.number, word->can_copy});
@@ -105,12 +113,17 @@ std::optional<std::string> spare_processes::end_of(const spare& each) {
   const auto result = reap(each.process);
   if (!result) return {};
   return subject + " (pid " + std::to_string(each.process.pid) + ") " +
-         text_of_end(result->by_signal, result->code);
+         text_of_end(result->by_signal, result->code) + each.reason;
 }
 
 void spare_processes::read(run_turn& into) {
   for (auto& spare : spares_) {
     hear(spare, into);
+    // It will never hear of a place, and its channel would be readable for ever.
+    if (!spare.is_ready && spare.process.pid > 0 && spare.channel.is_closed()) {
+      spare.reason = ", as its socket was closed; a prefix of a host may close descriptors";
+      end_process(spare);
+    }
     const auto why = end_of(spare);
     if (!why) continue;
     into.spare_ends.push_back({spare.number, *why});

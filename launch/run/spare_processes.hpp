@@ -30,8 +30,9 @@ class spare_processes {
   runtime::status copy(policies::spare_number original, policies::spare_number number);
   // Returns the environment that the spare was started with; null where it has ended.
   const std::vector<std::string>* environment(policies::spare_number number) const;
-  // Gives the spare its place. Returns the process, which is a spare no more. Errors: those of
-  // spare_channel::give; the spare stays one, and its end is told.
+  // Gives the spare its place. Returns the process, which is a spare no more. Errors:
+  // unavailable (it has ended, or has not begun), those of spare_channel::give; it stays a
+  // spare then, which may be ended, and its end is told.
   runtime::expected<spawned> give(policies::spare_number number,
                                   const runtime::spare_place& place);
   bool has(pid_t pid) const;
@@ -49,11 +50,13 @@ class spare_processes {
     std::vector<std::string> environment;
     spawned process;  // pid -1: a copy that has not said a word yet
     runtime::spare_channel channel;
+    std::string reason;  // why it was killed
     bool is_ready = false;
     bool is_copy = false;
     bool is_over = false;
   };
   spare* find(policies::spare_number number);
+  static void end_process(spare& each);
   static void hear(spare& each, run_turn& into);
   static std::optional<std::string> end_of(const spare& each);
 

@@ -58,8 +58,10 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));
   take_ends(happened.ends);
-  for (const auto& ready : happened.spares_ready)
+  for (const auto& ready : happened.spares_ready) {
+    world_.event("spare_waits", "spare " + std::to_string(ready.spare));
     core_.spare_ready(ready.spare, ready.can_copy);
+  }
   for (const auto& end : happened.spare_ends)
     core_.spare_ended(now_, end.spare, end.why, todo_);
   look_for_hangs();

@@ -26,7 +26,7 @@ spare_pool::spare_pool(launcher_state& state) : state_(state) {
                           .host = host,
                           .rank = rank,
                           .wanted = job.spares,
-                          .makes_no_copies = false,
+                          .copies = copying::unknown,
                           .deaths = {},
                           .rests_until = 0});
     }
@@ -92,16 +92,27 @@ void spare_pool::end(spare& which, launch_effects& out) {
   out.all.emplace_back(launch_effects::end_spare{which.number});
 }
 
+// An original that is asked and makes none is stopped, say.
+void spare_pool::check_copies(std::int64_t now, launch_effects& out) {
+  for (auto& each : spares_) {
+    if (each.is_ending || !is_late(each, now)) continue;
+    end(each, out);
+    for (auto& original : spares_)
+      if (original.site == each.site && original.is_original) end(original, out);
+    count_death(sites_[each.site], now,
+                "a spare of job " + sites_[each.site].job + " was not copied within " +
+                    state_.plan.start_timeout_text,
+                out);
+  }
+}
+
 void spare_pool::go_on(std::int64_t now, launch_effects& out) {
   decided_at_ = now;
   for (auto& each : spares_) {
     if (!may_have_spares(sites_[each.site]) && !is_planted(planted_bug::spare_outlives_its_job))
       end(each, out);
-    if (!is_late(each, now)) continue;
-    end(each, out);
-    for (auto& original : spares_)
-      if (original.site == each.site && original.is_original) end(original, out);
   }
+  check_copies(now, out);
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const auto& at = sites_[i];
     if (now < at.rests_until || is_starting(i) || count(i) >= at.wanted || !may_start(at))
@@ -122,7 +133,7 @@ spare_number spare_pool::take(process_number process) {
     if (each.is_ending || at.job != name.job ||
         at.host != state_.plan.host_of_worker(name.job, name.index))
       return 0;
-    if (!each.is_ready) return at.makes_no_copies ? 1 : 0;
+    if (!each.is_ready) return at.copies == copying::no ? 1 : 0;
     return each.is_original ? 2 : 3;
   };
   const auto best =
@@ -144,8 +155,10 @@ void spare_pool::ready(spare_number spare, bool can_copy) {
   for (auto& each : spares_) {
     if (each.number != spare) continue;
     each.is_ready = true;
-    if (!each.is_copy) sites_[each.site].makes_no_copies = !can_copy;
-    each.is_original = can_copy && original_of(each.site) == no_spare;
+    auto& copies = sites_[each.site].copies;
+    if (!each.is_copy && copies == copying::unknown)
+      copies = can_copy ? copying::yes : copying::no;
+    each.is_original = can_copy && copies == copying::yes && original_of(each.site) == no_spare;
   }
 }
 
@@ -155,9 +168,22 @@ void spare_pool::ended(std::int64_t now, spare_number spare, const std::string& 
                                   [&](const auto& each) { return each.number == spare; });
   if (found == spares_.end()) return;
   auto& at = sites_[found->site];
-  const bool was_expected = found->is_ending;
+  const auto [was_expected, never_waited] =
+      std::pair(found->is_ending, found->is_copy && !found->is_ready);
+  const auto original = original_of(found->site);
   spares_.erase(found);
   if (was_expected) return;
+  // Its original lives, and was of no use: it may be in another namespace of processes.
+  if (never_waited && original != no_spare) {
+    at.copies = copying::no;
+    for (auto& each : spares_)
+      if (each.number == original) each.is_original = false;
+  }
+  count_death(at, now, why, out);
+}
+
+void spare_pool::count_death(site& at, std::int64_t now, const std::string& why,
+                             launch_effects& out) {
   out.all.emplace_back(launch_effects::note{"spare_ended", why});
   const auto& limits = state_.plan.supervision.worker;
   const auto pause = at.deaths.died(now, limits);

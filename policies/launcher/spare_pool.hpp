@@ -45,13 +45,15 @@ class spare_pool {
   std::int64_t next_wake() const;
 
  private:
+  // Whether processes of a program can make copies of themselves that are of use.
+  enum class copying : std::uint8_t { unknown, yes, no };
   // A job on a host. `rank`: of a worker that is there.
   struct site {
     std::string job;
     std::string host;
     std::uint32_t rank = 0;
     std::uint32_t wanted = 0;
-    bool makes_no_copies = false;  // as far as is known
+    copying copies = copying::unknown;
     restart_intensity deaths;
     std::int64_t rests_until = 0;
   };
@@ -66,6 +68,8 @@ class spare_pool {
   };
 
   void end(spare& which, launch_effects& out);
+  void count_death(site& at, std::int64_t now, const std::string& why, launch_effects& out);
+  void check_copies(std::int64_t now, launch_effects& out);
   bool is_late(const spare& each, std::int64_t now) const;
   spare_number original_of(std::size_t at) const;
   bool may_have_spares(const site& at) const;

@@ -59,7 +59,9 @@ def test_a_spare_takes_the_place_of_a_worker_that_dies(run: Run) -> None:
             while s.now < 60:
                 if s.now == s.state.get("dies at", 20) and s.rank == 1 and s.incarnation < 3:
                     s.state["dies at"] = 40
-                    time.sleep(1.5)  # a spare waits by then, or is on its way
+                    events = Path(os.environ["TIDEGATE_RUN_DIR"]) / "events.jsonl"
+                    while events.read_text().count('"spare_waits"') < 1 + s.incarnation:
+                        time.sleep(0.01)  # the original, and a copy for each death
                     w.grad[:] = 1
                     w.push()
                     s.clock()
@@ -79,6 +81,8 @@ def test_a_spare_takes_the_place_of_a_worker_that_dies(run: Run) -> None:
     assert not first["spare"] and second["spare"]
     events = (result.run_dir / "events.jsonl").read_text()
     assert events.count('"spare_placed"') == 2, events
+    assert "spare_passed_over" not in events and "spare_ended" not in events, events
+    assert len(list((result.run_dir / "logs").glob("spare-*"))) == 1, "the others are copies"
     log = (result.run_dir / "logs" / "worker-train-1.log").read_text()
     assert log.count("begins as 1") == 3, log
     left = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_of_run(int(pid), result.run_dir)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -96,9 +98,9 @@ def test_parameters_in_place_are_those_that_copies_are(run: Run) -> None:
                 torch.nn.functional.cross_entropy(model(x), y).backward()
                 opt.step()
             opt.pull_final()
-            table = next(iter(session.tables.values()))
-            shares = any(p.data_ptr() == session._native.parameters_at(table._table) for p in model.parameters())
-            return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}, shares
+            shares = all(p.data_ptr() == session._native.parameters_at(session.tables[n]._table)
+                         for n, p in model.named_parameters())
+        return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}, shares
 
     copied, mapped = (run(train, workers=2, shards=2, replicas=1, args=(in_place,)) for in_place in (False, True))
     assert copied.parameters_sha256 == mapped.parameters_sha256
@@ -141,3 +143,34 @@ def test_parameters_in_place_ask_for_what_makes_them_possible(run: Run, consiste
         return "made"
 
     assert text in run(make, consistency=consistency).returns[0]
+
+
+def test_a_model_in_place_is_its_own_when_the_session_has_ended(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("""
+import tidegate, torch
+from tidegate.torch import DistributedOptimizer
+
+torch.manual_seed(0)
+model = torch.nn.Linear(3, 2)
+with tidegate.session() as session:
+    opt = DistributedOptimizer(tidegate.sgd(0.5), model.named_parameters(), in_place=True)
+    for step in range(opt.steps, 3):
+        opt.zero_grad()
+        model(torch.ones(1, 3)).sum().backward()
+        opt.step()
+    opt.pull_final()
+    before = [p.detach().clone() for p in model.parameters()]
+    names = [p.data_ptr() for p in model.parameters()]
+with torch.no_grad():
+    for p, value, name in zip(model.parameters(), before, names):
+        assert torch.equal(p, value) and p.data_ptr() != name
+        p.add_(1)  # it is the program's
+print("read and written")
+""")
+    (tmp_path / "c.yaml").write_text(f"""
+cluster: {{name: c, shards: 1}}
+jobs: {{train: {{command: [{sys.executable}, {tmp_path / "train.py"}], on_worker_loss: fail}}}}
+""")
+    result = tidegate.launch(tmp_path / "c.yaml", run_dir=tmp_path / "run")
+    assert result.job.state == "done"
+    assert "read and written" in (result.run_dir / "logs" / "worker-train-0.log").read_text()

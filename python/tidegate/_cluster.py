@@ -88,7 +88,7 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
 
     `consistency`: ``"bsp"``, ``"ssp:3"`` or ``"async"``. `reduce`: ``"mean"`` or ``"sum"`` of the workers' gradients.
     `spares`: so many processes have loaded the function, and what it refers to, and wait for the place of a worker
-    that dies. `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name
+    that dies; they may be copies of one more. `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name
     without it. Raises WorkerError, with the traceback, if the function raises; InvalidArgumentError if it cannot be
     pickled; LaunchError if the job is not done for another reason.
     """

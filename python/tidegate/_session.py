@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import weakref
-from typing import Any, Iterable, NoReturn, Optional
+from typing import Any, Callable, Iterable, NoReturn, Optional
 
 from . import _native
 from ._options import Optimizer
@@ -30,6 +30,7 @@ class Session:
         self._tables: dict[str, Table] = {}
         self._touched: set[Table] = set()  # tables with views, or pushed, in this clock
         self._finishes_at_exit = False
+        self._before_end: list[Callable[[], None]] = []  # whoever has memory of the session's lets it go
         #: What this worker keeps; it outlives the process (:class:`State`).
         self.state = State(native)
         # Of use in messages, and after the end.
@@ -124,6 +125,7 @@ class Session:
         parameters. Nothing may be used afterwards; a second call does nothing."""
         if not self._native.is_open:
             return
+        self._let_go()
         if _finishes_later:
             self._native.end_clocks()
             _kept.append(self)
@@ -133,6 +135,7 @@ class Session:
 
     def fail(self, why: str) -> None:
         """Ends the job as failed, with this message."""
+        self._let_go()
         self._native.fail(why)
         self._end()
 
@@ -160,6 +163,10 @@ class Session:
             table._end_clock("its clock has ended")
         self._touched.clear()
 
+    def _let_go(self) -> None:
+        while self._before_end:
+            self._before_end.pop()()
+
     def _end(self) -> None:
         for table in self._tables.values():
             table._end_session()
@@ -178,8 +185,9 @@ def await_place(*, copy: bool = True) -> None:
     a spare has RANK, LOCAL_RANK, TIDEGATE_RANK and TIDEGATE_INCARNATION in ``os.environ`` only afterwards.
 
     `copy`: this call may return in several processes, copies of this one (``os.fork``) that take places of their own,
-    so that imports and data cost their time once. No copy is made of a process that has other threads (OpenBLAS puts
-    its own away) or open files. Raises CancelledError (the launcher has ended).
+    so that imports and data cost their time once. No copy is made of a process that has open files or, after a fork
+    that tries it, other threads (OpenBLAS puts its own away). What is drawn at random before, as the state of
+    ``numpy.random``, is the same in all copies. Raises CancelledError (the launcher has ended).
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -302,6 +310,7 @@ def _at_exit() -> None:
     try:
         session._native.take_over()
         if (session._finishes_at_exit or session._clocks_ended) and error is None and not _exit_code:
+            session._let_go()
             session._native.finish()
             return
         session.fail(_text_of(error) if error is not None else

@@ -4,10 +4,15 @@
 #include <charconv>
 #include <dirent.h>
 #include <memory>
+#include <poll.h>
+#include <signal.h>
 #include <string>
 #include <string_view>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::runtime {
 
@@ -45,16 +50,26 @@ bool has_no_files_but(int own) {
   });
 }
 
+// A child of a process with threads may wait for a lock that nobody will let go.
+constexpr int trial_ms_max = 5000;
+
+bool has_ended(pid_t child) {
+  const unique_fd life(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  pollfd end{.fd = life.get(), .events = POLLIN, .revents = 0};
+  const bool is_over = life && ::poll(&end, 1, trial_ms_max) == 1;
+  if (!is_over) ::kill(child, SIGKILL);
+  int result = 0;
+  while (::waitpid(child, &result, 0) < 0 && errno == EINTR) continue;
+  return is_over;
+}
+
 }  // namespace
 
 bool is_safe_to_copy(const std::function<pid_t()>& fork, int own) {
   if (!has_no_files_but(own)) return false;
   const auto child = fork();
   if (child == 0) ::_exit(0);
-  if (child < 0) return false;
-  int result = 0;
-  while (::waitpid(child, &result, 0) < 0 && errno == EINTR) continue;
-  return has_one_thread();
+  return child > 0 && has_ended(child) && has_one_thread();
 }
 
 }  // namespace tidegate::runtime

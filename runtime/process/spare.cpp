@@ -58,12 +58,17 @@ void put_number(std::string& value, int fd) {
   if (at != std::string::npos) value.replace(at, 2, std::to_string(fd));
 }
 
+status unclear_message() {
+  return {errc::corrupt, "the launcher's word on this process's place is unclear"};
+}
+
 // Takes the place that the message names. Errors: corrupt, io_error.
 status take_place(received message) {
-  const status corrupt(errc::corrupt, "the launcher's word on this process's place is unclear");
   auto next = message.descriptors.begin();
-  if (message.text.front() == place_with_output) {
-    if (next == message.descriptors.end()) return corrupt;
+  const auto kind = message.text.front();
+  if (kind != place_with_output && kind != place) return unclear_message();
+  if (kind == place_with_output) {
+    if (next == message.descriptors.end()) return unclear_message();
     if (::dup2(next->get(), 1) < 0 || ::dup2(next->get(), 2) < 0) return failure("dup2");
     ++next;
   }
@@ -78,7 +83,8 @@ status take_place(received message) {
       continue;
     }
     const auto variable = variables.find(std::string(entry));
-    if (variable == variables.end() || next == message.descriptors.end()) return corrupt;
+    if (variable == variables.end() || next == message.descriptors.end())
+      return unclear_message();
     put_number(variable->second, (next++)->release());
   }
   take_launch_variables(std::move(variables));
@@ -127,11 +133,15 @@ expected<received> receive(int from) {
   message.msg_iovlen = 1;
   message.msg_control = control.bytes;
   message.msg_controllen = sizeof control.bytes;
-  const auto n = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-  // A launcher that has not read that this process waits resets the connection as it ends.
+  auto n = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+  // A launcher that closes its end and has not read that this process waits resets the
+  // connection: that is told once, before the message that the launcher may have sent.
+  if (n < 0 && errno == ECONNRESET) n = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC);
   if (n < 0 && errno != ECONNRESET) return fail(failure("waiting for a place"));
   if (n <= 0) return fail(errc::cancelled, "this spare process is needed no more");
   take_descriptors(message, result.descriptors);
+  if ((message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0)
+    return fail(errc::io_error, "this process has no room for the descriptors of its place");
   result.text.resize(static_cast<std::size_t>(n));
   return result;
 }
@@ -159,10 +169,9 @@ pid_t fork_as(const spare_options& options) {
 
 // What becomes the copy: it waits until its parent, which was forked for that, has ended, so
 // that it is the launcher's child from then on and dies with it.
-void become_copy(unique_fd end, int begin) {
+void become_copy(unique_fd end, const unique_fd& begin) {
   char go = 0;
-  if (::read(begin, &go, 1) != 1) ::_exit(1);
-  ::close(begin);
+  if (::read(begin.get(), &go, 1) != 1) ::_exit(1);
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::close(own_end());
@@ -181,7 +190,7 @@ expected<bool> make_copy(unique_fd end, const spare_options& options) {
     const auto child = ::fork();
     if (child != 0) ::_exit(child > 0 ? 0 : 1);
     go.reset();
-    become_copy(std::move(end), begin.get());
+    become_copy(std::move(end), begin);
     return true;
   }
   int result = 0;
@@ -286,7 +295,8 @@ status await_place(const spare_options& options) {
   for (;;) {
     auto message = await_message(options);
     if (!message) return message.error();
-    if (message->text.front() == copy && message->descriptors.size() == 1) {
+    if (message->text.front() == copy) {
+      if (message->descriptors.size() != 1) return unclear_message();
       const auto is_copy = make_copy(std::move(message->descriptors.front()), options);
       if (!is_copy) return is_copy.error();
       if (*is_copy)

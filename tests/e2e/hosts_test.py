@@ -74,7 +74,9 @@ class Hosts(TwoHostsTest):
         yaml = self.yaml(link, ["forever"], shards=1).replace('"command"', '"spares": 1, "command"')
         run = self.launch(yaml, runner=link.command(0, []))
         processes = run.wait_for_training(6)
-        wait_until(lambda: len(list(pathlib.Path(run.run_dir).glob("logs/spare-*.log"))) == 2, 20, "a spare on each host")
+        for spare in ("spare 1", "spare 2"):  # the first of each host
+            wait_until(lambda: any("spare_waits" in line and f'"{spare}"' in line
+                                   for line in run.events_text().splitlines()), 20, spare + " waits")
         victim = next(p for p in processes if p["role"] == "worker" and p["index"] == 3)
         home = self.network_of(victim["pid"])
         self.assertNotEqual(home, self.network_of(run.process.pid))

@@ -30,10 +30,10 @@ class Workers(FaultTest):
                 self.assert_nothing_left(run)
 
     def test_spares_take_the_places_of_the_dead_with_the_same_bits(self):
-        job = {"workers": 3, "spares": 2, "mode": ["workload", 400, 8000, "exchange"],
-               "optimizer": {"name": "adam", "learning_rate": 0.05}}
-        expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 400, 0, "exchange"]})))
-        run = self.launch(self.yaml(job))
+        job = {"workers": 3, "spares": 2, "optimizer": {"name": "adam", "learning_rate": 0.05}}
+        expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 600, 0, "exchange"]})))
+        run = self.launch(self.yaml({**job, "mode": ["workload", 600, 8000, "exchange"]}))
+        wait_until(lambda: self.count_events(run, "spare_waits") > 0, 20, "a spare waits")
         killed = self.kill_now_and_then(run, "worker", 8, 11, (0.1, 0.4))
         self.assertEqual(run.wait(60), 0, run.output)
         self.assertEqual(self.hash_of(run), expected)

@@ -28,8 +28,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
     them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
     `in_place`: parameters are views of the memory where shards of this host keep them, so that nothing is copied after
-    a step; under bsp, of float32. That memory is read-only: a program that writes to a parameter, as load_state_dict()
-    does, is ended by SIGSEGV. Their values are of use until step(), and their storage is another one after it.
+    a step; under bsp, of float32. A program must not write to parameters then, as load_state_dict() does: what it
+    writes is lost, and mostly ends it, by SIGSEGV. Tensors made of them, as by ``detach()``, are of use until step(),
+    and not after a step() that failed. At the end of the session parameters become copies.
     `backward_passes_per_step`: gradients of so many passes are added up. `compression`: Compression.fp16 rounds
     gradients to float16.
 
@@ -76,6 +77,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             scratch_of(self._session)  # for the collective calls of a script for Horovod
         self._overlap = overlap
         self._in_place = in_place
+        self._is_mapped = False
         self._passes_per_step = backward_passes_per_step
         self._rate = optimizer.learning_rate if isinstance(optimizer, Spec) else None
         self._followed_rate = self._rate
@@ -86,6 +88,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._entries = self._open_tables(named, optimizer if isinstance(optimizer, Spec) else None, prefix,
                                           bucket_bytes)
         self._hand_out_parameters()
+        if in_place:
+            self._session._before_end.append(self._copy_parameters)
         make_put_off()
         self._begin_step()
         self._hooks = [e.parameter.register_post_accumulate_grad_hook(self._hook_of(e)) for e in self._entries
@@ -329,8 +333,15 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 target.copy_(room)
 
 
+    def _copy_parameters(self) -> None:
+        if not self._is_mapped:
+            return  # a step has failed in the middle, and some may be nowhere
+        for entry in self._entries:
+            entry.parameter.data = entry.parameter.data.clone()
+
     def _map(self, entries: list[Entry], to_the_end: bool) -> None:
         """Makes parameters views of where shards keep the version that the policy allows."""
+        self._is_mapped = False
         begun = [(entry, entry.table.pull_final(wait=False) if to_the_end else entry.table.pull(wait=False))
                  for entry in entries]
         for entry, operation in begun:
@@ -338,3 +349,4 @@ class DistributedOptimizer(torch.optim.Optimizer):
             operation.wait()
             check_entry(entry, entry.parameter.data)
             entry.parameter.data = tensor_of(self._session._native.parameters(entry.table._table)).view(entry.shape)
+        self._is_mapped = True

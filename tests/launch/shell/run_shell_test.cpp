@@ -245,10 +245,14 @@ TEST(run_shell, a_spare_that_cannot_be_started_has_ended) {
   run.world.take();
   run.world.spares = {runtime::errc::io_error, "no memory"};
   run_turn turn;
-  turn.spare_ends = {{1, "it was killed"}};
+  turn.spare_ends = {{.spare = 1, .why = "it was killed"}};
   run.shell.turn(10, std::move(turn));
   EXPECT_EQ(run.world.take(), (lines{"spare 2"}));
-  EXPECT_GT(run.shell.next_wake(), 10) << "it rests before the third";
+  const auto pause = policies::supervision_spec().worker.backoff_first_ms * millisecond;
+  EXPECT_EQ(run.shell.next_wake(), 10 + pause) << "the second death within its time";
+  run.world.spares = {};
+  run.shell.turn(10 + pause, {});
+  EXPECT_EQ(run.world.take(), (lines{"spare 3"}));
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ class standard : public testing::TestWithParam<sim::scenario> {};
 
 TEST_P(standard, is_clean) {
   const auto found =
-      simulate({.first_seed = 1, .seeds = 100, .mix = {GetParam()}, .failures_max = 1},
+      simulate({.first_seed = 1, .seeds = 50, .mix = {GetParam()}, .failures_max = 1},
                [] { return true; });
-  EXPECT_EQ(found.clusters, 100u);
+  EXPECT_EQ(found.clusters, 50u);
   for (const auto& failure : found.failures) {
     ADD_FAILURE() << "seed " << failure.seed << (failure.stuck ? " is stuck" : "");
     for (const auto& v : failure.violations) ADD_FAILURE() << v.promise << ": " << v.message;

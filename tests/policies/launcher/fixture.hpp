@@ -122,8 +122,9 @@ class launched {
     core_.spare_ready(spare, can_copy);
     decide();
   }
-  void spare_ends(spare_number spare) {
-    core_.spare_ended(now_, spare, "a spare ended", out_);
+  void spare_ends(spare_number spare) { spares_end({spare}); }
+  void spares_end(const std::vector<spare_number>& spares) {
+    for (const auto spare : spares) core_.spare_ended(now_, spare, "a spare ended", out_);
     decide();
   }
 

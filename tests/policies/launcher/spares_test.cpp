@@ -109,10 +109,39 @@ TEST(launch_core, a_copy_that_says_nothing_is_ended_with_its_original) {
   run.seen();
   EXPECT_EQ(run.sleeps_ms(), 30'000) << "start_timeout";
   run.pass_ms(30'000);
-  EXPECT_THAT(run.seen(), ElementsAre("end spare 2", "end spare 1"));
+  EXPECT_THAT(run.seen(), ElementsAre("end spare 2", "end spare 1",
+                                      "note spare_ended: a spare of job mlp was not copied "
+                                      "within 30s"));
   run.spare_ends(2);
   run.spare_ends(1);
   EXPECT_THAT(run.seen(), ElementsAre("start spare 3 of mlp beside rank 0"));
+}
+
+TEST(launch_core, a_program_whose_copies_are_of_no_use_makes_no_more) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1, true);
+  run.seen();
+  run.spare_ends(2);
+  EXPECT_THAT(run.seen(), ElementsAre("note spare_ended: a spare ended"))
+      << "the original is a spare like any other";
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 as spare 1"));
+  run.says({joined_by(running("mlp"), {1, 2})});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 3 of mlp beside rank 0"));
+  run.spare_waits(3, true);
+  EXPECT_THAT(run.seen(), IsEmpty());
+}
+
+TEST(launch_core, an_original_that_ends_says_nothing_about_copies) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1, true);
+  run.seen();
+  run.spares_end({1, 2});
+  EXPECT_THAT(run.seen(), Contains("note spare_ended: a spare ended"));
+  run.pass_ms(100);
+  run.spare_waits(3, true);
+  EXPECT_THAT(run.seen(), Contains("start spare 4 of mlp beside rank 0, of 3"));
 }
 
 TEST(launch_core, spares_that_end_again_and_again_rest) {

@@ -122,6 +122,34 @@ TEST(spare, a_place_may_come_before_the_process_waits) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
+// The launcher closes its end when the process has become a worker, and may not have read that
+// it waits.
+TEST(spare, a_place_is_not_lost_where_nobody_reads_that_the_process_waits) {
+  int said[2], go[2];
+  ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+  spare_child child([&] {
+    const auto let_the_launcher_close = [&] {
+      char word = 0;
+      EXPECT_EQ(::write(said[1], "w", 1), 1);
+      EXPECT_EQ(::read(go[0], &word, 1), 1);
+      return false;
+    };
+    const auto placed = await_place({.interrupted = let_the_launcher_close, .may_copy = false});
+    return placed.ok() && has_variable("SPARE_TEST_RANK", "3") ? 0 : 10;
+  });
+  char word = 0;
+  ASSERT_EQ(::read(said[0], &word, 1), 1);
+  EXPECT_TRUE(
+      child.channel()
+          .give({.variables = {{"SPARE_TEST_RANK", "3"}}, .descriptors = {}, .output = -1})
+          .ok());
+  child.close();
+  ASSERT_EQ(::write(go[1], "g", 1), 1);
+  EXPECT_EQ(child.exit_status(), 0);
+  for (const int fd : {said[0], said[1], go[0], go[1]}) ::close(fd);
+}
+
 TEST(spare, a_process_hears_that_there_will_be_no_place) {
   spare_child child([] { return await_place({}).code() == errc::cancelled ? 0 : 10; });
   child.close();
