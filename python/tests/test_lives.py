@@ -81,6 +81,26 @@ def test_another_thread_may_not_use_the_session_until_it_takes_over(run: Run) ->
     assert len(said) == 2 and all("belongs to the thread" in text for text in said)
 
 
+def test_a_session_ends_with_its_block_whichever_thread_has_it(run: Run) -> None:
+    def train() -> int:
+        import threading
+
+        with tidegate.session() as s:
+            w = s.table("w", 10, optimizer=tidegate.sgd(1.0))
+
+            def step() -> None:
+                s.take_over()
+                w.grad[:] = 1
+                s.exchange([w])
+
+            thread = threading.Thread(target=step)
+            thread.start()
+            thread.join()
+        return 1
+
+    assert run(train).returns == [1]
+
+
 def test_other_threads_run_while_one_waits(run: Run) -> None:
     def train() -> bool:
         import threading
