@@ -22,7 +22,8 @@ class Session:
     that was forked from it, as the workers of torch's DataLoader are, every use raises :class:`OutOfOrderError`, and
     the end of that process harms nothing.
 
-    At the end of a ``with`` block, on whichever thread, :meth:`finish` is called, or :meth:`fail` with the exception that left the block.
+    At the end of a ``with`` block, on whichever thread, :meth:`finish` is called, or :meth:`fail` with the exception
+    that left the block.
     """
 
     def __init__(self, native: _native.Session) -> None:
