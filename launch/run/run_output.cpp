@@ -131,10 +131,9 @@ void run_output::watch_progress(std::int64_t now, const policies::launch_core& c
 // A job that was interrupted need not begin anew.
 bool run_output::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
   return std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) {
-    const auto of = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                 [&](const auto& spec) { return spec.name == job.name; });
-    return job.state == job_state::interrupted && of != spec_.jobs.end() &&
-           has_checkpoint(*of, journal_.folder().path());
+    const auto* spec = spec_.find_job(job.name);
+    return job.state == job_state::interrupted && spec != nullptr &&
+           has_checkpoint(*spec, journal_.folder().path());
   });
 }
 

@@ -24,11 +24,9 @@ bool run_processes::has(pid_t pid) const {
 void run_processes::plan_later(const std::vector<process_name>& names) {
   for (auto next = plan_.processes.size(); next < names.size(); ++next) {
     const auto& name = names[next];
-    const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                  [&](const auto& spec) { return spec.name == name.job; });
     plan_.processes.push_back(policies::serves_shard(name.role)
                                   ? plan_shard(spec_, name.role, name.index)
-                                  : plan_worker(spec_, *job, name.index));
+                                  : plan_worker(spec_, *spec_.find_job(name.job), name.index));
   }
 }
 
@@ -83,17 +81,16 @@ runtime::expected<pid_t> run_processes::give_place(const policies::launch_effect
 
 runtime::status run_processes::start_spare(const policies::launch_effects::start_spare& start,
                                            const run_identity& run) {
-  const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                [&](const auto& spec) { return spec.name == start.job; });
   if (start.copy_of != policies::no_spare) return spares_.copy(start.copy_of, start.spare);
   auto channel = runtime::spare_channel::make();
   if (!channel) return channel.error();
   const auto log = journal_.folder().path() + "/logs/spare-" + start.job + "-" +
                    std::to_string(start.spare) + ".log";
-  return spares_.start(start.spare, start.job,
-                       programs_.spare_request(plan_worker(spec_, *job, start.rank), run, log,
-                                               channel->second.get()),
-                       std::move(channel->first));
+  return spares_.start(
+      start.spare, start.job,
+      programs_.spare_request(plan_worker(spec_, *spec_.find_job(start.job), start.rank), run,
+                              log, channel->second.get()),
+      std::move(channel->first));
 }
 
 void run_processes::reap(run_turn& into) {

@@ -60,12 +60,10 @@ runtime::status run_requests::parse(const std::string& line, scale_request& into
   const auto workers = parse_unsigned(words.substr(0, gap));
   into.job = words.substr(std::min(gap + 1, words.size()));
   if (into.job.empty() && spec_.jobs.size() == 1) into.job = spec_.jobs.front().name;
-  const bool known = std::any_of(spec_.jobs.begin(), spec_.jobs.end(),
-                                 [&](const auto& spec) { return spec.name == into.job; });
   if (!workers || *workers > runtime::limits::workers_max)
     return bad("a number of workers is asked for");
   if (into.job.empty()) return bad("there are several jobs: say which, --job NAME");
-  if (!known) return bad("no job '" + into.job + "' in this run");
+  if (spec_.find_job(into.job) == nullptr) return bad("no job '" + into.job + "' in this run");
   into.number = static_cast<std::uint32_t>(*workers);
   return {};
 }

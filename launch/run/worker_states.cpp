@@ -1,6 +1,5 @@
 #include "launch/run/worker_states.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "policies/model/state_layout.hpp"
@@ -11,9 +10,8 @@ runtime::expected<int> worker_states::prepare(const policies::launch_effects::st
                                               const policies::process_name& name,
                                               std::uint64_t token) {
   if (name.role != policies::process_role::worker) return -1;
-  const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                [&](const auto& spec) { return spec.name == name.job; });
-  const auto most = job == spec_.jobs.end() ? 0 : job->state_bytes_max();
+  const auto* job = spec_.find_job(name.job);
+  const auto most = job == nullptr ? 0 : job->state_bytes_max();
   if (most == 0) return -1;
   if (start.joins) files_.erase(start.process);
   const auto at = files_.find(start.process);

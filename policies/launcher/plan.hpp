@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/model/process_name.hpp"
@@ -39,6 +40,8 @@ struct launch_plan {
   std::uint32_t slots = 0;
   std::uint32_t epoch = 1;
 
+  // Returns the job of that name, or null; valid as long as this.
+  const job* find_job(std::string_view name) const noexcept;
   // Returns the host of a worker by name; an empty text where the cluster names none.
   std::string host_of_worker(const std::string& job, std::uint32_t rank) const;
 };

@@ -108,10 +108,9 @@ void spare_pool::check_copies(std::int64_t now, launch_effects& out) {
 
 void spare_pool::go_on(std::int64_t now, launch_effects& out) {
   decided_at_ = now;
-  for (auto& each : spares_) {
+  for (auto& each : spares_)
     if (!may_have_spares(sites_[each.site]) && !is_planted(planted_bug::spare_outlives_its_job))
       end(each, out);
-  }
   check_copies(now, out);
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const auto& at = sites_[i];
@@ -168,8 +167,8 @@ void spare_pool::ended(std::int64_t now, spare_number spare, const std::string& 
                                   [&](const auto& each) { return each.number == spare; });
   if (found == spares_.end()) return;
   auto& at = sites_[found->site];
-  const auto [was_expected, never_waited] =
-      std::pair(found->is_ending, found->is_copy && !found->is_ready);
+  const bool was_expected = found->is_ending;
+  const bool never_waited = found->is_copy && !found->is_ready;
   const auto original = original_of(found->site);
   spares_.erase(found);
   if (was_expected) return;

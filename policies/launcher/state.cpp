@@ -1,6 +1,5 @@
 #include "policies/launcher/state.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "policies/model/millisecond.hpp"
@@ -30,10 +29,8 @@ void launcher_state::add_process(const process_name& name) {
 }
 
 worker_loss_rule launcher_state::loss_rule_of(process_number process) const {
-  const auto at = std::find_if(plan.jobs.begin(), plan.jobs.end(), [&](const auto& job) {
-    return job.name == processes.name(process).job;
-  });
-  return at == plan.jobs.end() ? worker_loss_rule::fail : at->on_worker_loss;
+  const auto* job = plan.find_job(processes.name(process).job);
+  return job == nullptr ? worker_loss_rule::fail : job->on_worker_loss;
 }
 
 }  // namespace tidegate::policies::launching

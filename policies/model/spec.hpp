@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/model/fault_spec.hpp"
@@ -206,6 +207,12 @@ struct cluster_spec {
 
   // Returns true if another process may take over a shard from the process that serves it.
   bool has_chains() const noexcept { return replicas > 0 || slots > 0; }
+  // Returns the job of that name, or null; valid as long as this.
+  const job_spec* find_job(std::string_view wanted) const noexcept {
+    for (const auto& job : jobs)
+      if (job.name == wanted) return &job;
+    return nullptr;
+  }
 };
 
 }  // namespace tidegate::policies

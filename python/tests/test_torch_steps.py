@@ -19,6 +19,13 @@ from test_torch import batch_of, in_shards, model_of, on_workers  # noqa: E402
 Run = Callable[..., tidegate.Result]
 
 
+def make_step(model: Any, opt: Any, rank: int, step: int) -> None:
+    opt.zero_grad()
+    x, y = batch_of(rank, step)
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    opt.step()
+
+
 def test_a_scheduler_of_torch_sets_the_rate_of_shards(run: Run) -> None:
     def train_scheduled() -> "dict[str, Any]":
         from tidegate.torch import DistributedOptimizer
@@ -32,10 +39,7 @@ def test_a_scheduler_of_torch_sets_the_rate_of_shards(run: Run) -> None:
             for step in range(opt.steps, 5):
                 if step == 3 and session.rank == 0 and session.incarnation == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
-                opt.zero_grad()
-                x, y = batch_of(session.rank, step)
-                torch.nn.functional.cross_entropy(model(x), y).backward()
-                opt.step()
+                make_step(model, opt, session.rank, step)
                 scheduler.step()
             return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
 
@@ -93,10 +97,7 @@ def test_parameters_in_place_are_those_that_copies_are(run: Run) -> None:
             for step in range(opt.steps, 6):
                 if step == 3 and session.rank == 1 and session.incarnation == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
-                opt.zero_grad()
-                x, y = batch_of(session.rank, step)
-                torch.nn.functional.cross_entropy(model(x), y).backward()
-                opt.step()
+                make_step(model, opt, session.rank, step)
             opt.pull_final()
             shares = all(p.data_ptr() == session._native.parameters_at(session.tables[n]._table)
                          for n, p in model.named_parameters())

@@ -257,6 +257,10 @@ def finish_now() -> None:
 
 def _note_exit_code() -> None:
     """Has sys.exit remember its argument, so that a program that ends by sys.exit(1) has not finished its session."""
+    global _notes_exit_code
+    if _notes_exit_code:
+        return
+    _notes_exit_code = True
     leave = sys.exit
 
     def exit(code: Any = None) -> NoReturn:
@@ -267,6 +271,7 @@ def _note_exit_code() -> None:
     sys.exit = exit
 
 
+_notes_exit_code = False
 _exit_code: Any = None
 
 
@@ -283,8 +288,7 @@ def process_session() -> Session:
         known = session()
         known._finishes_at_exit = True
         _kept.append(known)
-        if not _finishes_later:
-            _note_exit_code()
+        _note_exit_code()
     return known
 
 

@@ -30,9 +30,23 @@ constexpr char waits = 'w', waits_and_copies = 'c';
 // How a message of the launcher begins: a place, with output or without, or a copy is wanted.
 constexpr char place_with_output = 'o', place = 'p', copy = 'c';
 
-union control_space {
-  cmsghdr first;
-  char bytes[CMSG_SPACE(descriptors_max * sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
+constexpr std::size_t control_max =
+    CMSG_SPACE(descriptors_max * sizeof(int)) + CMSG_SPACE(sizeof(ucred));
+
+// Where a message of one piece lies, and what comes with it.
+struct message_room {
+  message_room(char* text, std::size_t size) : data{text, size} {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+  message_room(const message_room&) = delete;
+  message_room& operator=(const message_room&) = delete;
+
+  iovec data;
+  alignas(cmsghdr) char control[control_max] = {};
+  msghdr message = {};
 };
 
 struct received {
@@ -126,13 +140,8 @@ void take_descriptors(msghdr& message, std::vector<unique_fd>& into) {
 expected<received> receive(int from) {
   received result;
   result.text.resize(message_max);
-  iovec data{result.text.data(), result.text.size()};
-  control_space control;
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
+  message_room room(result.text.data(), result.text.size());
+  auto& message = room.message;
   auto n = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC);
   // A launcher that closes its end and has not read that this process waits resets the
   // connection: that is told once, before the message that the launcher may have sent.
@@ -217,13 +226,8 @@ expected<std::pair<spare_channel, unique_fd>> spare_channel::make() {
 std::optional<spare_word> spare_channel::take_word() {
   if (has_spoken_) return {};
   char said = 0;
-  iovec data{&said, 1};
-  control_space control;
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
+  message_room room(&said, 1);
+  auto& message = room.message;
   if (::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return {};
   has_spoken_ = true;
   spare_word word{.pid = -1, .can_copy = said == waits_and_copies};
@@ -247,13 +251,10 @@ status spare_channel::send(const std::string& text, const std::vector<int>& desc
   if (text.size() > message_max)
     return {errc::io_error, "the variables of a place take " + std::to_string(text.size()) +
                                 " bytes; allowed: " + std::to_string(message_max)};
-  iovec data{const_cast<char*>(text.data()), text.size()};
-  control_space control = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
+  message_room room(const_cast<char*>(text.data()), text.size());
+  auto& message = room.message;
+  message.msg_controllen = 0;
   if (!descriptors.empty()) {
-    message.msg_control = control.bytes;
     message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
     auto* const part = CMSG_FIRSTHDR(&message);
     part->cmsg_level = SOL_SOCKET;

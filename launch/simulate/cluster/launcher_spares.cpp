@@ -12,8 +12,7 @@ runtime::status launcher::spawn_spare(const policies::launch_effects::start_spar
   const auto number = start.spare;
   if (!spares_started_.insert(number).second)
     world_.check.fail("spares", "spare " + std::to_string(number) + " is started twice");
-  const auto& job = *std::find_if(world_.plan.spec.jobs.begin(), world_.plan.spec.jobs.end(),
-                                  [&](const auto& spec) { return spec.name == start.job; });
+  const auto& job = *world_.plan.spec.find_job(start.job);
   const auto host = host_of_worker(world_.plan.spec, job, start.rank);
   const auto beside = std::count_if(spares_.begin(), spares_.end(), [&](const auto& entry) {
     return entry.second.job == start.job && entry.second.host == host;
@@ -68,8 +67,7 @@ std::optional<nanoseconds> launcher::take_spare(spare_number number,
   const auto found = spares_.extract(number);
   if (!found) return {};
   spares_taken_.insert(number);
-  const auto& job = *std::find_if(world_.plan.spec.jobs.begin(), world_.plan.spec.jobs.end(),
-                                  [&](const auto& spec) { return spec.name == name.job; });
+  const auto& job = *world_.plan.spec.find_job(name.job);
   if (found.mapped().job != name.job ||
       found.mapped().host != host_of_worker(world_.plan.spec, job, name.index))
     world_.check.fail("spares", name.to_string() + " is to be a spare of another job or host");
