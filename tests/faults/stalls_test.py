@@ -17,6 +17,10 @@ class Stalls(FaultTest):
         made["supervision"] = {"heartbeat": {"timeout": "60s"}}
         return json.dumps(made)
 
+    def logs(self, run):
+        return "\n".join(f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}"
+                         for path in sorted((run.run_dir / "logs").glob("*.log")))
+
     def pid(self, run, name):
         role, index = name.split("-")
         return wait_until(lambda: next((p["pid"] for p in run.processes() if p["role"] == role and
@@ -37,6 +41,8 @@ class Stalls(FaultTest):
         self.kill(promoted, "shard-0")  # its replica cannot hear that it is to serve
         self.kill(asked, "worker-1")    # the next one asks to be let in
         time.sleep(STOPPED_S)           # what is measured: nobody gives up meanwhile
+        for run in (promoted, asked):
+            self.assertIsNone(run.process.poll(), f"the run goes on; {run.output}\n{run.events_text()}\n{self.logs(run)}")
         os.kill(replica, signal.SIGCONT)
         os.kill(coordinator, signal.SIGCONT)
         for run in (promoted, asked):
