@@ -78,6 +78,11 @@ void aggregator_shell::apply(const effects::apply&, inputs) {
   TIDEGATE_ASSERT(false, "an aggregator hands on what is pushed");
 }
 
+double aggregator_shell::measure(const effects::measure&, inputs) {
+  TIDEGATE_ASSERT(false, "jobs that clip by the norm have no aggregators");
+  return 0;
+}
+
 void aggregator_shell::snapshot(const effects::snapshot&,
                                 const policies::shard_core::cut_state&) {
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");

@@ -54,6 +54,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   using inputs = policies::ingress_shell::inputs;
 
   void apply(const effects::apply& step, inputs from) override;
+  double measure(const effects::measure& step, inputs from) override;
   void hand_on(const effects::hand_on& step, inputs from) override;
   void ask(const effects::ask& step) override;
   void snapshot(const effects::snapshot& step,

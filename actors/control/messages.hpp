@@ -51,7 +51,7 @@ auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers,
            x.contributors, x.name, x.consistency, x.reduce, x.workers_come_back, x.members,
            x.nodes, x.upstream, x.upstream_epochs, x.incarnation, x.upstream_moves,
-           x.replicated);
+           x.replicated, x.clip_norm);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_id& x) {
@@ -117,7 +117,7 @@ template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.first_clock,
            x.workers, x.capacity, x.seed, x.policy, x.not_finite, x.reduce, x.shard_addresses,
-           x.shard_epochs, x.aggregated, x.one_clock_in_flight, x.replicated);
+           x.shard_epochs, x.aggregated, x.one_clock_in_flight, x.replicated, x.tables);
 }
 template <class Inspector>
 auto inspect(Inspector& f, lead_call& x) {

@@ -23,6 +23,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
    public:
     virtual ~owner() = default;
     virtual void apply(const effects::apply& step, inputs from) = 0;
+    virtual double measure(const effects::measure& step, inputs from) = 0;
     virtual void hand_on(const effects::hand_on& step, inputs from) = 0;
     virtual void ask(const effects::ask& step) = 0;
     virtual void snapshot(const effects::snapshot& step,
@@ -64,6 +65,9 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
 
  private:
   void apply(const effects::apply& step, inputs from) override { owner_.apply(step, from); }
+  double measure(const effects::measure& step, inputs from) override {
+    return owner_.measure(step, from);
+  }
   void hand_on(const effects::hand_on& step, inputs from) override {
     owner_.hand_on(step, from);
   }

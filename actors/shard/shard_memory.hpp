@@ -20,6 +20,7 @@ namespace tidegate::actors {
 // How a job's tables are kept.
 struct store_options {
   policies::reduce_kind reduce = policies::reduce_kind::mean;
+  float clip_norm = 0.0F;  // of job_spec
   std::uint32_t workers = 1;
   std::uint32_t members = 1;  // of the workers and aggregators, that push here
   std::uint32_t keeps = 0;    // policies::versions_kept
@@ -61,6 +62,8 @@ class shard_memory {
   virtual image image_of(std::uint32_t slot, std::uint32_t version_buffer) = 0;
   // One optimizer step. `from` ascends in rank.
   virtual void apply(const effects::apply& step, inputs from) = 0;
+  // The sum of the squares of the gradient of a step to come. `from` ascends in rank.
+  virtual double measure(const effects::measure& step, inputs from) = 0;
 
   // A payload that was received and is kept, and the gradient that one is.
   virtual std::span<const std::byte> payload_bytes(policies::payload_handle handle) const = 0;

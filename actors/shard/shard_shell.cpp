@@ -18,7 +18,8 @@ status shard_shell::open_job(const policies::open_job_call& call) {
                                       .workers_come_back = call.workers_come_back,
                                       .members = call.members,
                                       .replicated = call.replicated,
-                                      .contributors = call.contributors});
+                                      .contributors = call.contributors,
+                                      .clips_by_norm = call.clip_norm > 0});
   chain_.job_opened(call.token, call.workers);
   checkpoints_.open_job(call.token, call.name);
   auto& options = jobs_[call.token];
@@ -30,6 +31,7 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   options.members =
       2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.contributors);
   options.reduce = call.reduce;
+  options.clip_norm = call.clip_norm;
   home_.log(severity::info, "job " + call.name + ": " + policies::to_string(call.consistency) +
                                 ", " + std::to_string(call.contributors) +
                                 " workers, which push under " +

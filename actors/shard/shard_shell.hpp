@@ -94,6 +94,9 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
   }
 
   void apply(const effects::apply& step, inputs from) override { memory_.apply(step, from); }
+  double measure(const effects::measure& step, inputs from) override {
+    return memory_.measure(step, from);
+  }
   void hand_on(const effects::hand_on& step, inputs from) override;
   void ask(const effects::ask& step) override;
   void snapshot(const effects::snapshot& step,

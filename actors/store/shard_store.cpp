@@ -20,6 +20,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.optimizer = optimizer;
     state.starts_pushed = table.init.kind == policies::init_kind::pushed;
     state.reduce = options.reduce;
+    state.clip_norm = options.clip_norm;
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
@@ -158,9 +159,7 @@ shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t versi
 void shard_store::apply(const effects::apply& apply, inputs from) {
   auto& chunk = chunks_[apply.slot];
   memory_.prepare(apply.slot, apply.to);
-  gradients_.clear();
-  for (const auto& input : from)
-    gradients_.push_back({memory_.gradient(input.payload), input.rank});
+  take_gradients(from);
   kernels::chunk_arrays arrays;
   if (apply.keeps_sum && from.size() > 1)
     arrays.sum = sum_at(apply.slot, apply.clock).data();
@@ -174,9 +173,26 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
   if (chunk.starts_pushed && apply.clock == 0)
     kernels::assign_sum(gradients_, arrays);
   else
-    kernels::apply_update(runtime::options_at(chunk.optimizer, apply.clock, apply.rate),
-                          chunk.powers, gradients_,
-                          policies::scale_of(chunk.reduce, apply.contributors), arrays);
+    kernels::apply_update(
+        runtime::options_at(chunk.optimizer, apply.clock, apply.rate), chunk.powers, gradients_,
+        policies::scale_of(chunk.reduce, apply.contributors) *
+            policies::norm_factor(chunk.clip_norm, apply.squares.value_or(0.0)),
+        arrays);
+}
+
+// Initial parameters are no gradient.
+double shard_store::measure(const effects::measure& step, inputs from) {
+  const auto& chunk = chunks_[step.slot];
+  if (chunk.starts_pushed && step.clock == 0) return 0;
+  take_gradients(from);
+  return kernels::squares_of_sum(
+      gradients_, policies::scale_of(chunk.reduce, step.contributors), chunk.elements);
+}
+
+void shard_store::take_gradients(inputs from) {
+  gradients_.clear();
+  for (const auto& input : from)
+    gradients_.push_back({memory_.gradient(input.payload), input.rank});
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {

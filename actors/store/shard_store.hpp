@@ -37,6 +37,7 @@ class shard_store final : public shard_memory {
                           policies::shard_core& core) override;
   image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
   void apply(const effects::apply& step, inputs from) override;
+  double measure(const effects::measure& step, inputs from) override;
 
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override {
     return memory_.payload_bytes(handle);
@@ -69,6 +70,7 @@ class shard_store final : public shard_memory {
     runtime::kernels::optimizer optimizer;
     runtime::kernels::beta_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
+    float clip_norm = 0.0F;
     bool starts_pushed = false;  // init_kind::pushed
     float* state1 = nullptr;
     float* state2 = nullptr;
@@ -80,6 +82,7 @@ class shard_store final : public shard_memory {
   // Planes of sums are by clock.
   static constexpr auto sum_buffers = runtime::limits::clocks_in_flight_max;
 
+  void take_gradients(inputs from);
   runtime::expected<float*> add_state(std::uint64_t bytes);
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
   std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;

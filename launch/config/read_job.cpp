@@ -142,6 +142,25 @@ void read_spares(const section& from, policies::job_spec& job) {
             "`; allowed: 0, or `on_worker_loss: restart`");
 }
 
+// The gradient that is measured is that of a clock of all workers, as shards have it.
+void read_gradients(const section& from, policies::job_spec& job) {
+  const auto gradients = from.child("gradients");
+  gradients.choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
+  gradients.real("clip_norm", job.clip_norm, policies::is_finite_not_negative);
+  if (job.clip_norm <= 0) return;
+  const auto refuse = [&](const std::string& why) {
+    from.note(gradients.get("clip_norm")->where, gradients.shown() + ".clip_norm: " + why +
+                                                     "; allowed: 0, or `consistency: bsp` " +
+                                                     "without aggregators");
+  };
+  if (job.consistency.kind != policies::consistency_kind::bsp)
+    refuse(
+        "under `consistency: " + std::string(policies::traits_of(job.consistency.kind).name) +
+        "` no clock has one gradient of all workers");
+  if (job.aggregators.kind != policies::aggregators_kind::none)
+    refuse("aggregators do not tell shards what the norm is");
+}
+
 }  // namespace
 
 policies::job_spec read_job(const section& from, const std::string& name) {
@@ -164,8 +183,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_checkpoint(from.child("checkpoint"), job.checkpoint);
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
   read_aggregators(from, job.aggregators);
-  from.child("gradients")
-      .choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
+  read_gradients(from, job);
   read_state(from.child("state"), job.state_bytes);
   from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
   job.tables = read_tables(from.child("tables"), job.optimizer);

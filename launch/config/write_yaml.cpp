@@ -98,7 +98,7 @@ std::string job_text(const policies::job_spec& j) {
   text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
   text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
   text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
-          "}\n";
+          ", clip_norm: " + format_real(j.clip_norm) + "}\n";
   if (j.state_bytes)
     text += "    state: {max: " +
             (*j.state_bytes == 0 ? std::string("0") : format_bytes(*j.state_bytes)) + "}\n";

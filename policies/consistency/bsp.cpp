@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
@@ -10,7 +11,8 @@ using runtime::is_planted;
 using runtime::planted_bug;
 
 std::uint64_t bsp_policy::complete_below() const noexcept {
-  return clocks().min() == clock_vector::infinity ? clock_vector::infinity : version_;
+  const bool is_over = clocks().min() == clock_vector::infinity && version_ >= closed_;
+  return is_over ? clock_vector::infinity : version_;
 }
 
 namespace {
@@ -37,8 +39,29 @@ void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisio
   auto closed = min == clock_vector::infinity ? arrived_ : min;
   if (is_planted(planted_bug::late_worker_dropped) && drops_late(clocks(), arrived_, version_))
     closed = version_ + 1;
-  for (; version_ < closed; ++version_)
-    out.push_back({policy_decision::action::apply_clock, 0, version_});
+  closed_ = std::max(closed_, closed);
+  close(out);
+}
+
+void bsp_policy::close(policy_decisions& out) {
+  while (version_ < closed_ && !measures_) {
+    if (waits_for_norms_) {
+      measures_ = true;
+      out.push_back({policy_decision::action::measure, 0, version_});
+    } else {
+      out.push_back({policy_decision::action::apply_clock, 0, version_});
+      ++version_;
+    }
+  }
+}
+
+void bsp_policy::norm_arrived(policy_decisions& out) {
+  TIDEGATE_ASSERT(measures_, "a clock is measured");
+  measures_ = false;
+  out.push_back({policy_decision::action::apply_clock, 0, version_});
+  ++version_;
+  release_parked(out);
+  close(out);
 }
 
 consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) const {

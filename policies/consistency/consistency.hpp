@@ -33,6 +33,7 @@ struct policy_decision {
     apply_clock,  // optimizer step with the sum of all workers' pushes of `clock`
     answer,       // send the chunk to `rank`, which pulled at `clock`
     too_late,     // refuse that pull: the version it may have is gone
+    measure,      // apply_clock of `clock` waits for the norm of the whole gradient
     // Decisions of relay_policy alone:
     hand_on,  // send the sum of all members' pushes of `clock` upstream
     settle,   // that sum has been answered

@@ -209,7 +209,16 @@ worker_welcome admission::welcome(const job_record& job, std::uint32_t rank,
           .one_clock_in_flight = aggregator != no_aggregator &&
                                  traits_of(job.spec.consistency.kind).has_exact_versions &&
                                  workers_come_back(job.spec.on_worker_loss),
-          .replicated = state_.cluster.has_chains()};
+          .replicated = state_.cluster.has_chains(),
+          .tables = tables_of(job)};
+}
+
+// What any worker has opened, all have.
+std::uint32_t admission::tables_of(const job_record& job) {
+  std::size_t tables = job.tables_opened ? job.tables_opened->second.size() : 0;
+  for (const auto& worker : job.workers)
+    if (worker.tables) tables = std::max(tables, worker.tables->size());
+  return static_cast<std::uint32_t>(tables);
 }
 
 void admission::wait_early(const worker_hello& hello, ticket requester) {

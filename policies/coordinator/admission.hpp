@@ -62,6 +62,7 @@ class admission {
   void admit_again(const call_group& before, coordinator_effects& out);
   void admit_to_job(std::int64_t now, const call_group& done, const worker_hello& hello,
                     coordinator_effects& out);
+  static std::uint32_t tables_of(const job_record& job);
   worker_welcome welcome(const job_record& job, std::uint32_t rank,
                          std::uint64_t first_clock) const;
 

@@ -78,7 +78,8 @@ open_job_call coordinator_state::job_call(const job_record& job) const {
           .upstream_epochs = {},
           .incarnation = 0,
           .upstream_moves = false,
-          .replicated = cluster.has_chains()};
+          .replicated = cluster.has_chains(),
+          .clip_norm = job.spec.clip_norm};
 }
 
 }  // namespace tidegate::policies::coordination

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -77,6 +78,13 @@ enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradien
 constexpr float scale_of(reduce_kind reduce, std::uint32_t contributors) noexcept {
   return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(contributors) : 1.0F;
 }
+// Returns the factor of a reduced gradient whose norm is brought down to `clip_norm`, where the
+// squares of its elements are these in sum: 1 for a shorter one, and where `clip_norm` is 0; 0
+// for infinity.
+inline float norm_factor(float clip_norm, double squares) noexcept {
+  const auto norm = std::sqrt(squares);
+  return clip_norm > 0 && norm > clip_norm ? static_cast<float>(clip_norm / norm) : 1.0F;
+}
 enum class not_finite_rule : std::uint8_t { refuse, allow };
 // When a checkpoint of a job is taken, by clocks or by time, and how many are kept.
 struct checkpoint_spec {
@@ -119,6 +127,9 @@ struct job_spec {
   optimizer_spec optimizer;  // the default for tables that name none
   reduce_kind reduce = reduce_kind::mean;
   aggregators_spec aggregators;
+  // The norm of the whole reduced gradient of a clock, of all tables, is brought down to this;
+  // 0: no limit. Under bsp alone, and without aggregators.
+  float clip_norm = 0.0F;
   not_finite_rule not_finite = not_finite_rule::refuse;
   worker_loss_rule on_worker_loss = worker_loss_rule::restart;
   // Processes of the program that wait for the place of a worker that dies, on each host of the

@@ -36,6 +36,7 @@ struct open_job_call {
   std::uint32_t incarnation = 0;  // under which it pushes there
   bool upstream_moves = false;    // another process may take its place
   bool replicated = false;        // shards are (versions_kept)
+  float clip_norm = 0.0F;         // of job_spec
 };
 
 // To a shard: own these chunks of a table, starting from their initial values. To an
@@ -160,6 +161,9 @@ struct worker_welcome {
   // knows lags no more than the version before, which it keeps for workers that come back.
   bool one_clock_in_flight = false;
   bool replicated = false;  // a shard that is gone may move
+  // Tables of the job, where a worker has come to its first push: all workers open the same
+  // before that, where they wait for one another. 0: not known.
+  std::uint32_t tables = 0;
 };
 
 // To a worker or an aggregator: another process serves this shard now, or is its aggregator.

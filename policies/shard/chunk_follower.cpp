@@ -75,13 +75,16 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
   const bool all = step.rank == all_ranks;
   const std::uint32_t inputs = payload != no_payload ? 1 : 0;
   if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
+  if (step.squares && !is_planted(planted_bug::norm_not_handed_to_replicas))
+    state_.norms.note(chunk.job(), step.clock, *step.squares);
   step_executor::make_step(
       chunk,
       {.clock = step.clock,
        .first = first,
        .count = inputs,
        .contributors = step.contributors,
-       .rate = is_planted(planted_bug::replica_steps_at_its_own_rate) ? 1.0F : step.rate},
+       .rate = is_planted(planted_bug::replica_steps_at_its_own_rate) ? 1.0F : step.rate,
+       .squares = step.squares},
       out);
   const auto& ranks = chunk.job().ranks;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
@@ -95,6 +98,7 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
                               .clock = step.clock,
                               .contributors = step.contributors,
                               .rate = step.rate,
+                              .squares = step.squares,
                               .inputs = inputs},
                              out);
 }
@@ -117,6 +121,9 @@ void chunk_follower::follow_seed(const followed_step& step, const seed_state& st
     if (const auto& worker = chunk.job().ranks[rank]; worker.member)
       // What was handed over may be older than the news that it joins.
       state_.pushes.set_next(slot, rank, std::max(state.now.ranks[rank].next, worker.joined));
+  if (state.squares && state.now.version > 0 &&
+      !is_planted(planted_bug::norm_not_handed_to_replicas))
+    state_.norms.note(chunk.job(), state.now.version - 1, *state.squares);
   chunk.versions.take_over(state.now.version, state.kept);
   out.list.push_back(shard_effects::followed{slot, state.now.version});
 }

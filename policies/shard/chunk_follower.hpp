@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "policies/protocol/frame_tag.hpp"
@@ -25,8 +26,9 @@ struct followed_step {
   std::uint64_t version = 0;  // that it makes
   std::uint32_t rank = 0;     // or all_ranks
   std::uint64_t clock = 0;
-  std::uint32_t contributors = 1;  // of shard_effects::apply
-  float rate = 1.0F;               // of shard_effects::apply
+  std::uint32_t contributors = 1;                // of shard_effects::apply
+  float rate = 1.0F;                             // of shard_effects::apply
+  std::optional<double> squares = std::nullopt;  // of shard_effects::apply
 };
 
 class chunk_follower {

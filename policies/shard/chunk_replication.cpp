@@ -80,6 +80,7 @@ void chunk_replication::retain(const chunk_record& chunk, const policy_decision&
                          .rank = all ? all_ranks : rank,
                          .clock = clock,
                          .contributors = contributors,
+                         .squares = state_.norms.of(chunk.job(), clock),
                          .inputs = inputs};
   if (inputs > 0) step.rate = std::get<shard_effects::apply>(out.list.back()).rate;
   if (inputs == 1) step.payload = out.inputs.back().payload;
@@ -125,6 +126,7 @@ void chunk_replication::replicate_next(std::uint32_t slot, shard_effects& out) c
                                               .clock = step.clock,
                                               .contributors = step.contributors,
                                               .rate = step.rate,
+                                              .squares = step.squares,
                                               .skips = step.inputs == 0,
                                               .payload = step.payload});
 }
@@ -219,7 +221,11 @@ void chunk_replication::seed(std::uint32_t slot, shard_effects& out) {
   TIDEGATE_ASSERT(!led.follows && led.steps.empty(), "handed over once");
   led.follows = led.seeding = true;
   ++jobs_[chunk.job().token].seeding;
-  led.seeded = {state_.snapshots.progress(slot), {}};
+  const auto version = chunk.versions.version();
+  led.seeded = {.now = state_.snapshots.progress(slot),
+                .kept = {},
+                .squares = version > 0 ? state_.norms.of(chunk.job(), version - 1)
+                                       : std::optional<double>()};
   shard_effects::seed seed{.slot = slot,
                            .version_buffer = chunk.versions.version_buffer(),
                            .kept = {no_version_buffer, no_version_buffer}};

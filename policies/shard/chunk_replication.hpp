@@ -29,6 +29,8 @@ struct shard_state;
 struct seed_state {
   cut_state now;
   std::vector<std::uint64_t> kept;  // versions before, the newest first
+  // Of the step that made the version, where it is known; see gradient_norms.
+  std::optional<double> squares;
 };
 
 // A step that the replica has not made yet; the first of a chunk is on its way to it.
@@ -38,6 +40,7 @@ struct step_to_replicate {
   std::uint64_t clock = 0;
   std::uint32_t contributors = 1;
   float rate = 1.0F;
+  std::optional<double> squares = std::nullopt;  // of shard_effects::apply
   std::uint32_t inputs = 0;
   payload_handle payload = no_payload;
   bool owns_payload = false;

@@ -23,7 +23,7 @@
 //
 // The work is done by the parts that shard_state holds. What workers send comes in here; all
 // else is asked of the part that knows it: admin(), replication(), follower(), snapshots(),
-// membership(), relay(), registry().
+// membership(), relay(), norms(), registry().
 //
 // One thread. Effects are appended in the order in which they must be carried out. Once warm,
 // step functions allocate nothing. References to parts are valid as long as the core.
@@ -115,6 +115,8 @@ class shard_core {
   // Takes what upstream answers an aggregator.
   sharding::relay_fetch& relay() noexcept { return state_->relay; }
   const sharding::relay_fetch& relay() const noexcept { return state_->relay; }
+  // Lets steps wait for the norm of the whole gradient.
+  sharding::gradient_norms& norms() noexcept { return state_->norms; }
   // Finds the jobs, tables and chunks that are here.
   const sharding::chunk_registry& registry() const noexcept { return state_->registry; }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -33,6 +34,33 @@ struct shard_effects {
     bool keeps_sum = false;          // the sum of `clock` is kept for a later replicate
     std::uint64_t clock = 0;         // of what is applied
     float rate = 1.0F;               // of the first input; multiplies the learning rate
+    // Of the whole gradient, where the step has waited for its norm.
+    std::optional<double> squares = std::nullopt;
+  };
+  // Measures the gradient of a step that is to come: the sum of the squares of the reduced
+  // inputs [first, first + count), 0 without inputs; NaN counts as infinity. The shell tells
+  // every member of the job (frame norm_part), and again whom tell_norm_part names. The apply
+  // of the clock comes after the norm of the whole gradient has.
+  struct measure {
+    std::uint32_t slot = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t contributors = 1;  // as in apply
+    std::uint64_t clock = 0;
+  };
+  // Tells the process of the tag what the last measure of the slot, of tag.clock, has found; 0
+  // if the chunk `is_empty` in that clock. `again`: because of a push or pull that has come
+  // again.
+  struct tell_norm_part {
+    frame_tag tag;
+    std::uint32_t slot = 0;
+    bool again = false;
+    bool is_empty = false;
+  };
+  // Tells the process of the tag the norm with which the step of tag.clock was made.
+  struct tell_norm {
+    frame_tag tag;
+    double squares = 0.0;
   };
   // Gives the payload back to the shell. It comes after the last effect that reads the payload,
   // and before an acknowledgement of its push that is ok.
@@ -118,8 +146,9 @@ struct shard_effects {
     std::uint64_t version = 0;  // that the step makes
     std::uint32_t rank = 0;     // whose push it was made with, or all_ranks
     std::uint64_t clock = 0;
-    std::uint32_t contributors = 1;  // as in apply
-    float rate = 1.0F;               // as in apply
+    std::uint32_t contributors = 1;                // as in apply
+    float rate = 1.0F;                             // as in apply
+    std::optional<double> squares = std::nullopt;  // as in apply
     bool skips = false;
     payload_handle payload = no_payload;
   };
@@ -156,9 +185,9 @@ struct shard_effects {
     float rate = 1.0F;  // of its push; see apply
   };
 
-  std::vector<
-      std::variant<apply, release, acknowledge, reply, doorbell_acknowledge, doorbell_reply,
-                   hand_on, ask, snapshot, replicate, seed, replicate_farewell, followed>>
+  std::vector<std::variant<apply, release, acknowledge, reply, doorbell_acknowledge,
+                           doorbell_reply, hand_on, ask, snapshot, replicate, seed,
+                           replicate_farewell, followed, measure, tell_norm_part, tell_norm>>
       list;
   std::vector<input> inputs;  // that `first` and `count` of the effects in `list` speak of
 

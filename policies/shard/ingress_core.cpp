@@ -56,7 +56,10 @@ bool ingress_core::place(const runtime::frame_header& header) {
   const auto judged = core().begin_push(tag_of(header), header.payload_bytes);
   if (judged.kind == push_admission::verdict::take) return true;
   if (judged.kind == push_admission::verdict::refuse) refuse_push(header, judged.code);
-  if (judged.code == reply_code::ok) pull_of(header);
+  if (judged.code == reply_code::ok) {
+    pull_of(header);
+    repeat_norm(tag_of(header));
+  }
   return false;
 }
 
@@ -69,6 +72,14 @@ void ingress_core::pull_of(const runtime::frame_header& header) {
   ++next.clock;
   core().pull(next, false, pending(next.job, next.table));
   state_.turns.go_on_soon();
+}
+
+// Whoever pushes again may have lost what the first push has led to.
+void ingress_core::repeat_norm(const frame_tag& tag) {
+  auto& out = pending(tag.job, tag.table);
+  const auto before = out.list.size();
+  core().norms().tell(tag, out);
+  if (out.list.size() > before) state_.turns.go_on_soon();
 }
 
 void ingress_core::no_place(const runtime::frame_header& header) {
@@ -138,6 +149,14 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
     case frame_kind::resent:
       state_.links.on_resend(tag, header);
       break;
+    case frame_kind::norm:
+      on_norm(tag, header.squares);
+      break;
+    case frame_kind::norm_part:
+      core().registry().for_each_table(tag.job, [&](std::uint32_t table) {
+        core().norms().tell_all(tag, table, pending(tag.job, table));
+      });
+      break;
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
     case frame_kind::attach_ack:
@@ -154,6 +173,13 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
       break;
   }
   carry_out();
+}
+
+void ingress_core::on_norm(const frame_tag& tag, double squares) {
+  if (!core().norms().arrived(tag, squares)) return;
+  core().registry().for_each_table(tag.job, [&](std::uint32_t table) {
+    core().norms().go_on(table, tag.clock, pending(tag.job, table));
+  });
 }
 
 void ingress_core::on_push(const frame_tag& tag, const runtime::frame_header& header,

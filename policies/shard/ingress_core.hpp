@@ -132,6 +132,8 @@ class ingress_core {
   void on_push(const frame_tag& tag, const runtime::frame_header& header,
                payload_handle payload, std::uint64_t copied);
   void pull_of(const runtime::frame_header& header);
+  void repeat_norm(const frame_tag& tag);
+  void on_norm(const frame_tag& tag, double squares);
   void on_attach(const frame_tag& tag, std::span<const std::byte> place);
   void on_doorbell(frame_tag tag, const runtime::frame_header& header);
   void doorbell_table(const frame_tag& tag, std::uint32_t half,

@@ -43,6 +43,8 @@ class ingress_shell {
   // that the effect is about, valid until then. An aggregator has no apply and no snapshot, a
   // shard no hand_on and no ask.
   virtual void apply(const effects::apply& apply, inputs from) = 0;
+  // Returns what the effect asks for.
+  virtual double measure(const effects::measure& measure, inputs from) = 0;
   virtual void hand_on(const effects::hand_on& handover, inputs from) = 0;
   virtual void ask(const effects::ask& ask) = 0;
   virtual void snapshot(const effects::snapshot& snapshot,

@@ -47,7 +47,11 @@ void job_admin::add_chunk(const job_record& job, std::uint32_t slot) {
   state_.follower.add_chunk();
   state_.relay.add_chunk();
   state_.snapshots.add_chunk();
-  if (job.relay_parts == 0) {
+  if (job.clips_by_norm) {
+    auto clipped = std::make_unique<bsp_policy>(workers, true);
+    chunk.clipped = clipped.get();
+    chunk.policy = std::move(clipped);
+  } else if (job.relay_parts == 0) {
     chunk.policy = make_policy(job.consistency, workers);
   } else {
     auto relay = std::make_unique<relay_policy>(job.consistency, workers, job.relay_parts,

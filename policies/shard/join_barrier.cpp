@@ -61,6 +61,12 @@ std::uint64_t join_barrier::hold(std::uint64_t token, std::uint64_t clock, std::
   return come_to;
 }
 
+// A clock whose step waits for the norm takes in nobody any more.
+std::uint64_t join_barrier::closed_below(const chunk_record& chunk) {
+  const auto version = chunk.versions.version();
+  return chunk.clipped == nullptr ? version : std::max(version, chunk.clipped->closed_below());
+}
+
 // Returns a clock that some chunk has come to, where the rank cannot begin at this one; else 0.
 std::uint64_t join_barrier::beyond(const job_record& job, std::uint64_t clock,
                                    std::uint32_t rank) const {
@@ -69,7 +75,7 @@ std::uint64_t join_barrier::beyond(const job_record& job, std::uint64_t clock,
   for (const auto slot : job.slots) {
     const auto& chunk = state_.registry.chunk(slot);
     if (job.has_exact_versions())
-      come_to = std::max(come_to, chunk.versions.version());
+      come_to = std::max(come_to, closed_below(chunk));
     else
       for (std::uint32_t other = 0; other < chunk.ranks(); ++other)
         come_to = std::max(come_to, pushes.next(slot, other));

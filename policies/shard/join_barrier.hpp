@@ -46,6 +46,7 @@ class join_barrier {
 
   void set_hold(const job_record& job, std::uint32_t rank, std::uint64_t clock,
                 shard_effects& out);
+  static std::uint64_t closed_below(const chunk_record& chunk);
   std::uint64_t beyond(const job_record& job, std::uint64_t clock, std::uint32_t rank) const;
   void has_left(job_record& job, std::uint32_t rank, shard_effects& out);
   void has_joined(job_record& job, const membership_change& change, shard_effects& out);

@@ -58,6 +58,18 @@ void member_links::send(const frame_tag& tag, runtime::frame_header header) {
   state_.shell.send(worker->peer, header);
 }
 
+void member_links::send_all(runtime::frame_header header) {
+  const auto at = members_.find(header.job);
+  if (at == members_.end()) return;
+  header.shard = static_cast<std::uint16_t>(state_.index);
+  for (const auto& [rank, known] : at->second) {
+    if (known.lost) continue;
+    header.worker = rank;
+    header.incarnation = known.incarnation;
+    state_.shell.send(known.peer, header);
+  }
+}
+
 bool member_links::expect(const admit_worker_call& call) {
   const auto* known = find(call.token, call.rank);
   if (!known || known->incarnation != call.incarnation) return true;

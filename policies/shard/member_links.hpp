@@ -44,6 +44,8 @@ class member_links {
   const member_key* member_at(peer_id peer) const;
   // Sends to the process of the tag, if that can be reached.
   void send(const frame_tag& tag, runtime::frame_header header);
+  // Sends to every process of header.job that can be reached.
+  void send_all(runtime::frame_header header);
   // Returns the process of the tag if it can be reached, else null.
   const member* reachable(const frame_tag& tag);
 

@@ -71,6 +71,8 @@ void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out)
   } else if (code != reply_code::ok) {
     out.list.push_back(shard_effects::reply{
         .tag = tag, .code = code, .slot = 0, .where = {}, .applied = false});
+  } else {
+    state_.norms.tell_pull(state_.registry.chunk(slot), tag, out);
   }
 }
 
@@ -86,6 +88,8 @@ void pull_tracker::pull_table(const frame_tag& tag, bool is_final, shard_effects
       state_.steps.carry_out(chunk, entry, out);
     } else if (code != reply_code::ok) {
       state_.replies.reply(chunk, entry, true, code, {}, out);
+    } else {
+      state_.norms.tell_pull(chunk, entry, out);
     }
   }
 }

@@ -134,6 +134,7 @@ void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     if (waits) hold_copy(chunk, tag, in_place);
     if (applied) state_.replies.acknowledge(chunk, tag, in_place, reply_code::ok, out);
+    state_.norms.tell(chunk, tag, out);
     return;
   }
   state_.pulls.pushed(chunk, tag.rank, tag.clock);
@@ -267,6 +268,12 @@ void push_window::plant(const chunk_record& chunk, std::uint32_t first, std::uin
 
 bool push_window::is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
   return next(slot, rank) > clock && is_here(slot, rank, clock);
+}
+
+bool push_window::is_any_held(std::uint32_t slot, std::uint64_t clock) const {
+  for (std::uint32_t rank = 0; rank < chunks_[slot].size(); ++rank)
+    if (is_held(slot, rank, clock)) return true;
+  return false;
 }
 
 // Returns true if a step has been made with it, and the replica has not made it yet.

@@ -77,6 +77,8 @@ class push_window {
     return held.there && held.clock == clock;
   }
   bool is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const;
+  // Returns true if any rank's push or skip of the clock is.
+  bool is_any_held(std::uint32_t slot, std::uint64_t clock) const;
   // Returns true if anything of the rank is held that no step has been made with.
   bool holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const;
   // Returns true if a push that is held came with a doorbell.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "policies/consistency/bsp.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/consistency/relay.hpp"
 #include "policies/model/membership_schedule.hpp"
@@ -37,6 +38,7 @@ struct job_record {
   std::uint32_t keeps = 0;  // versions before the current one
   consistency_spec consistency;
   std::size_t relay_parts = 0;  // 0 if this is no relay
+  bool clips_by_norm = false;   // steps wait for the norm of the whole gradient
   std::vector<rank_record> ranks;
   membership_schedule membership;
   std::uint32_t changes = 0;         // of the membership that are known
@@ -71,6 +73,7 @@ struct chunk_record {
   chunk_versions versions;
   std::unique_ptr<consistency_policy> policy;
   relay_policy* relay = nullptr;  // `policy`, if this is a relay
+  bsp_policy* clipped = nullptr;  // `policy`, if steps wait for norms
 
   job_record& job() const noexcept { return *home->job; }
   std::uint32_t ranks() const noexcept {

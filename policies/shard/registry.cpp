@@ -21,6 +21,7 @@ void chunk_registry::open_job(std::uint64_t token, const job_options& options,
   job.consistency = options.consistency;
   job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.relay_parts = relay_parts;
+  job.clips_by_norm = options.clips_by_norm;
   job.ranks.resize(options.workers);
   job.membership =
       membership_schedule(options.contributors > 0 ? options.contributors : options.workers);

@@ -31,6 +31,7 @@ struct job_options {
   // kept.
   bool replicated = false;
   std::uint32_t contributors = 0;  // workers to begin with; 0: all ranks
+  bool clips_by_norm = false;      // bsp alone
 };
 
 class chunk_registry {
@@ -81,6 +82,12 @@ class chunk_registry {
   std::vector<std::uint64_t> open_jobs() const;
   std::vector<std::uint64_t> all_jobs() const;
   std::vector<std::uint32_t> tables_of(std::uint64_t token) const;
+  // Calls call(table) for each table of a job, ascending.
+  template <class Call>
+  void for_each_table(std::uint64_t token, const Call& call) const {
+    for (const auto& [id, table] : tables_)
+      if (table.job->token == token) call(id);
+  }
   // Returns the epoch of the frames of a job; 0 for an unknown job and at a replica.
   std::uint64_t epoch_of(std::uint64_t token) const;
   std::vector<std::uint32_t> finished_ranks(std::uint64_t token) const;

@@ -4,6 +4,7 @@
 
 #include "policies/shard/chunk_follower.hpp"
 #include "policies/shard/chunk_replication.hpp"
+#include "policies/shard/gradient_norms.hpp"
 #include "policies/shard/job_admin.hpp"
 #include "policies/shard/join_barrier.hpp"
 #include "policies/shard/pull_tracker.hpp"
@@ -26,6 +27,7 @@ struct shard_state {
   push_window pushes{*this};
   pull_tracker pulls{*this};
   step_executor steps{*this};
+  gradient_norms norms{*this};
   reply_batcher replies{*this};
   chunk_replication replication{*this};
   chunk_follower follower{*this};

@@ -10,7 +10,9 @@ using action = policy_decision::action;
 
 void step_executor::carry_out(chunk_record& chunk, const frame_tag& base, shard_effects& out) {
   bool answered = false;
-  for (const auto& decision : decisions_) {
+  // A decision may lead to others, which are appended.
+  for (std::size_t i = 0; i < decisions_.size(); ++i) {
+    const auto decision = decisions_[i];
     switch (decision.kind) {
       case action::apply_one:
       case action::apply_clock:
@@ -18,6 +20,9 @@ void step_executor::carry_out(chunk_record& chunk, const frame_tag& base, shard_
         // the second one is applied.
         if (std::exchange(answered, false)) state_.replies.flush(out);
         apply(chunk, decision, base, out);
+        break;
+      case action::measure:
+        state_.norms.measure(chunk, decision.clock, out);
         break;
       case action::hand_on:
         state_.relay.hand_on(chunk, decision.clock, out);
@@ -68,7 +73,8 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
              .first = first,
              .count = count,
              .contributors = contributors,
-             .rate = rate},
+             .rate = rate,
+             .squares = state_.norms.of(job, decision.clock)},
             out);
   if (state_.replication.follows(slot)) {
     state_.replication.retain(chunk, decision, count, contributors, out);
@@ -97,7 +103,8 @@ void step_executor::make_step(chunk_record& chunk, const step& next, shard_effec
                                             .contributors = next.contributors,
                                             .keeps_sum = false,
                                             .clock = next.clock,
-                                            .rate = next.rate});
+                                            .rate = next.rate,
+                                            .squares = next.squares});
 }
 
 }  // namespace tidegate::policies::sharding

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "policies/consistency/consistency.hpp"
 #include "policies/protocol/frame_tag.hpp"
@@ -32,7 +33,8 @@ class step_executor {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t contributors = 1;
-    float rate = 1.0F;  // of shard_effects::apply
+    float rate = 1.0F;                             // of shard_effects::apply
+    std::optional<double> squares = std::nullopt;  // of shard_effects::apply
   };
   // Makes the next version; without inputs it is the same.
   static void make_step(chunk_record& chunk, const step& next, shard_effects& out);

@@ -18,6 +18,12 @@ namespace {
 // Chunks that are handed over at a time: each holds its pushes up, and a copy in memory.
 constexpr std::size_t seeds_under_way_max = 4;
 
+void put_squares(const std::optional<double>& squares, frame_header& header) {
+  if (!squares) return;
+  header.flags |= runtime::frame_flag_squares;
+  header.squares = *squares;
+}
+
 }  // namespace
 
 void step_feeder::lead(std::uint32_t view, peer_id replica, bool has_all, bool shares) {
@@ -120,6 +126,7 @@ void step_feeder::send(const transfer& sent, bool retransmit) {
     auto header = state_.header_for(frame_kind::seed, view_, sent.chunk.slot);
     const auto& seeded = state_.shard.replication().seed_of(sent.chunk.slot);
     header.version = seeded.now.version;
+    put_squares(seeded.squares, header);
     return state_.shell.send_seed(*replica_, header, sent.chunk, seeded, retransmit);
   }
   const auto& step = sent.step;
@@ -130,8 +137,9 @@ void step_feeder::send(const transfer& sent, bool retransmit) {
   header.clock = step.clock;
   header.request = step.contributors;
   header.rate = step.rate;
+  put_squares(step.squares, header);
   if (step.skips) {
-    header.flags = runtime::frame_flag_skip;
+    header.flags |= runtime::frame_flag_skip;
     return state_.shell.send_plain(*replica_, header);
   }
   header.payload_bytes = state_.shell.chunk_bytes(step.slot);
@@ -185,7 +193,8 @@ void step_feeder::post() {
       const auto& next = steps_[end];
       if (!state_.are_adjacent(steps_[end - 1], next) || first.rank != next.rank ||
           first.clock != next.clock || first.skips != next.skips ||
-          first.contributors != next.contributors || first.rate != next.rate)
+          first.contributors != next.contributors || first.rate != next.rate ||
+          first.squares != next.squares)
         break;
     }
     post_steps(first, static_cast<std::uint32_t>(end - begin));
@@ -202,9 +211,10 @@ void step_feeder::post_steps(const effects::replicate& first, std::uint32_t coun
   header.clock = first.clock;
   header.request = first.contributors;
   header.rate = first.rate;
+  put_squares(first.squares, header);
   header.version_buffer =
       static_cast<std::uint16_t>(first.clock % runtime::limits::clocks_in_flight_max);
-  if (first.skips) header.flags = runtime::frame_flag_skip;
+  if (first.skips) header.flags |= runtime::frame_flag_skip;
   state_.shell.send_plain(*replica_, header);
 }
 

@@ -12,6 +12,15 @@ namespace tidegate::policies::sharding {
 using runtime::frame_header;
 using runtime::frame_kind;
 
+namespace {
+
+std::optional<double> squares_of(const frame_header& header) {
+  if ((header.flags & runtime::frame_flag_squares) == 0) return {};
+  return header.squares;
+}
+
+}  // namespace
+
 // What has not been answered is handed over again.
 void step_receiver::follow(std::uint32_t view, peer_id primary) {
   TIDEGATE_ASSERT(!is_over(view), "views rise");
@@ -75,7 +84,8 @@ followed_step step_receiver::step_of(const frame_header& header) {
           .clock = header.clock,
           .contributors =
               static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks)),
-          .rate = header.rate};
+          .rate = header.rate,
+          .squares = squares_of(header)};
 }
 
 // Also to one that was the primary before and may not know. What comes from the one before that
@@ -139,6 +149,7 @@ void step_receiver::on_seed(const frame_header& header, payload_handle payload) 
     state_.shard.follower().cancel(step_of(header));
     return answer(header, reply_code::wrong_size);
   }
+  taken->squares = squares_of(header);
   state_.shard.follower().follow_seed(step_of(header), *taken, out);
   state_.ingress.carry_out();
 }

@@ -1,6 +1,8 @@
 #include "policies/shard/turn_runner.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -52,6 +54,36 @@ turn_runner::inputs turn_runner::inputs_of(const Effect& effect, inputs all) {
 
 void turn_runner::perform(const effects::apply& apply, inputs all) {
   state_.shell.apply(apply, inputs_of(apply, all));
+}
+
+void turn_runner::perform(const effects::measure& measure, inputs all) {
+  if (squares_.size() <= measure.slot) squares_.resize(measure.slot + 1);
+  const auto squares = state_.shell.measure(measure, inputs_of(measure, all));
+  squares_[measure.slot] =
+      std::isnan(squares) ? std::numeric_limits<double>::infinity() : squares;
+  const auto name = state_.core.registry().name_of(measure.slot);
+  frame_tag tag;
+  tag.job = name.job;
+  tag.epoch = state_.core.registry().epoch_of(name.job);
+  tag.table = name.table;
+  tag.chunk = name.chunk;
+  tag.clock = measure.clock;
+  auto header = header_of(frame_kind::norm_part, tag, reply_code::ok);
+  header.squares = squares_[measure.slot];
+  state_.links.send_all(header);
+}
+
+void turn_runner::perform(const effects::tell_norm_part& telling, inputs) {
+  auto header = header_of(frame_kind::norm_part, telling.tag, reply_code::ok);
+  if (!telling.is_empty) header.squares = squares_[telling.slot];
+  if (telling.again) header.flags = runtime::frame_flag_again;
+  state_.links.send(telling.tag, header);
+}
+
+void turn_runner::perform(const effects::tell_norm& telling, inputs) {
+  auto header = header_of(frame_kind::norm, telling.tag, reply_code::ok);
+  header.squares = telling.squares;
+  state_.links.send(telling.tag, header);
 }
 
 void turn_runner::perform(const effects::hand_on& handover, inputs all) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "policies/shard/effects.hpp"
 #include "policies/shard/ingress_shell.hpp"
@@ -41,6 +42,9 @@ class turn_runner {
   template <class Effect>
   void perform_any(const Effect& effect, inputs all);
   void perform(const effects::apply& apply, inputs all);
+  void perform(const effects::measure& measure, inputs all);
+  void perform(const effects::tell_norm_part& telling, inputs);
+  void perform(const effects::tell_norm& telling, inputs);
   void perform(const effects::hand_on& handover, inputs all);
   void perform(const effects::ask& ask, inputs);
   void perform(const effects::snapshot& snapshot, inputs);
@@ -57,8 +61,9 @@ class turn_runner {
   ingress_state& state_;
   std::uint64_t turn_bytes_;
   shard_queue queue_;
-  std::uint64_t budget_ = 0;  // bytes that may be summed in this turn
-  bool going_on_ = false;     // the shell will call go_on()
+  std::uint64_t budget_ = 0;     // bytes that may be summed in this turn
+  bool going_on_ = false;        // the shell will call go_on()
+  std::vector<double> squares_;  // by slot, as measured last
 };
 
 }  // namespace tidegate::policies::sharding

@@ -1,6 +1,7 @@
 #include "policies/worker/client_core.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "policies/model/clock_vector.hpp"
@@ -38,6 +39,7 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       rank_(rank),
       incarnation_(incarnation),
       shards_move_(welcome.replicated || welcome.aggregated),
+      tables_of_job_(welcome.tables),
       worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock,
               certain_from(welcome, incarnation)),
       attaching_(welcome.shard_addresses.size()) {
@@ -53,6 +55,7 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
   auto& state = at->second;
   if (fresh) state.opened_as = opened_before;
   state.open = false;
+  norms_.add_table(table, places.size());
   worker_.add_table(table, std::move(places));
   for (const auto& part : worker_.tables().parts_of(table)) {
     if (part.attached) continue;
@@ -201,11 +204,52 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
                      effects_);
   } else if (header.kind == frame_kind::attach_ack) {
     on_attached(header, bytes);
+  } else if (header.kind == frame_kind::norm_part) {
+    on_norm_part(header);
+  } else if (header.kind == frame_kind::norm) {
+    if (norms_.add_sum(header.clock, header.squares)) send_norm_to_all(header.clock);
   } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
     on_resend(header);
   } else {
     on_doorbell(header);
   }
+}
+
+// No table is opened after the first push.
+bool client_core::has_all_tables() const {
+  return worker_.tables().has_pushed() ||
+         (tables_of_job_ > 0 && tables_.size() == tables_of_job_);
+}
+
+// A shard that tells its part once more may not have heard the sum.
+void client_core::on_norm_part(const frame_header& header) {
+  const auto& [table, chunk, clock] = std::tie(header.table, header.chunk, header.clock);
+  const bool again = (header.flags & runtime::frame_flag_again) != 0;
+  if (norms_.add_part(table, chunk, clock, header.squares))
+    send_norm_to_all(clock);
+  else if (norms_.sum_of(clock))
+    send_norm(header.shard, clock);
+  else if (again && norms_.asks(table, chunk, clock))
+    for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard)
+      send_of_norm(frame_kind::norm_part, shard, clock, 0.0);
+}
+
+void client_core::send_norm_to_all(std::uint64_t clock) {
+  for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard) send_norm(shard, clock);
+}
+
+void client_core::send_norm(std::uint32_t shard, std::uint64_t clock) {
+  send_of_norm(frame_kind::norm, shard, clock, *norms_.sum_of(clock));
+}
+
+void client_core::send_of_norm(frame_kind kind, std::uint32_t shard, std::uint64_t clock,
+                               double squares) {
+  if (moving_.contains(shard)) return;  // it tells its parts anew
+  auto header = header_for(kind, runtime::whole_job, shard);
+  header.chunk = runtime::whole_job;
+  header.clock = clock;
+  header.squares = squares;
+  shell_.send(shard, header);
 }
 
 void client_core::on_doorbell(const frame_header& header) {
@@ -286,6 +330,9 @@ void client_core::carry_out() {
   if (effects_.commit && !late) shell_.commit(*effects_.commit);
   for (const auto& item : effects_.sends) send(item);
   if (effects_.commit && late) shell_.commit(*effects_.commit);
+  if (has_all_tables() && norms_.begin())
+    for (const auto clock : norms_.clocks())
+      if (norms_.sum_of(clock)) send_norm_to_all(clock);
   for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
 }

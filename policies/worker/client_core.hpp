@@ -17,6 +17,7 @@
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
+#include "policies/worker/norm_book.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -140,6 +141,12 @@ class client_core {
   bool is_mine(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_doorbell(const runtime::frame_header& header);
+  bool has_all_tables() const;
+  void on_norm_part(const runtime::frame_header& header);
+  void send_norm(std::uint32_t shard, std::uint64_t clock);
+  void send_of_norm(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t clock,
+                    double squares);
+  void send_norm_to_all(std::uint64_t clock);
   void on_resend(const runtime::frame_header& header);
   void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt);
   void resend(std::uint32_t shard);
@@ -158,12 +165,14 @@ class client_core {
   std::uint32_t rank_;
   std::uint32_t incarnation_;
   bool shards_move_;
+  std::uint32_t tables_of_job_;  // 0: not known
   worker_core worker_;
   worker_effects effects_;
   std::map<std::uint32_t, table_state> tables_;
   std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
+  norm_book norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
   bool failed_ = false;

@@ -80,6 +80,7 @@ errc worker_core::release(operation op, worker_effects& out) {
 
 void worker_core::begin_push(worker_table& table, operation op, std::uint32_t half,
                              float rate) {
+  tables_.note_push();
   auto& push = table.pushes[clock_ % window];
   push.begin(clock_, op, half);
   push.rate = rate;

@@ -118,6 +118,10 @@ class table_book {
   std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
   const worker_table& at(std::uint32_t table) const { return tables_.at(table); }
 
+  // Notes a push or a skip, after which no table is added; returns whether there was one.
+  void note_push() noexcept { has_pushed_ = true; }
+  bool has_pushed() const noexcept { return has_pushed_; }
+
   std::uint32_t shards() const { return static_cast<std::uint32_t>(moves_.size()); }
   std::size_t size() const { return tables_.size(); }
   auto begin() { return tables_.begin(); }
@@ -128,6 +132,7 @@ class table_book {
  private:
   std::map<std::uint32_t, worker_table> tables_;
   std::vector<std::uint32_t> moves_;  // by shard
+  bool has_pushed_ = false;
 };
 
 }  // namespace tidegate::policies

@@ -78,7 +78,7 @@ def launch(file: Union[str, "os.PathLike[str]"], *, set: Settings = None,
 
 def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, consistency: str = "bsp",
           replicas: int = 0, spares: int = 0, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None,
-          reduce: str = "mean", seed: int = 1, run_dir: Union[None, str, "os.PathLike[str]"] = None,
+          reduce: str = "mean", clip_norm: float = 0.0, seed: int = 1, run_dir: Union[None, str, "os.PathLike[str]"] = None,
           follow: bool = True, name: Optional[str] = None, set: Settings = None) -> Result:
     """Runs ``function(*args, **kwargs)`` in `workers` processes, as the job of a cluster of its own.
 
@@ -87,6 +87,8 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
     that is killed before that is stored is replaced, also when its session has ended.
 
     `consistency`: ``"bsp"``, ``"ssp:3"`` or ``"async"``. `reduce`: ``"mean"`` or ``"sum"`` of the workers' gradients.
+    `clip_norm`: the norm of the reduced gradient of a clock, over all tables, is brought down to it, under bsp alone;
+    0: no limit.
     `spares`: so many processes have loaded the function, and what it refers to, and wait for the place of a worker
     that dies; they may be copies of one more. `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name
     without it. Raises WorkerError, with the traceback, if the function raises; InvalidArgumentError if it cannot be
@@ -104,7 +106,7 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
         (place / "cluster.yaml").write_text(json.dumps({
             "cluster": {"name": job, "shards": shards, "replicas": replicas},
             "jobs": {job: {"workers": workers, "reduce": reduce, "seed": seed, "spares": spares,
-                           "consistency": _policy_of(consistency),
+                           "consistency": _policy_of(consistency), "gradients": {"clip_norm": clip_norm},
                            "command": [sys.executable, "-m", "tidegate._spawned", folder]}}}, indent=1))
         exit_code, found = _run([str(place / "cluster.yaml"), *_set_options(set)], run_dir, follow)
         _raise_of_workers(place, exit_code, found)

@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 9;
+inline constexpr std::uint8_t frame_version = 10;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -62,11 +62,16 @@ enum class frame_kind : std::uint8_t {
   resend = 19,
   // either way: the answer to `resend`. The new connection carries frames.
   resent = 20,
+  // shard -> worker: `squares` of a chunk's reduced gradient, whose step waits for the norm of
+  // the whole gradient of `clock`. worker -> shard: asks what the shard knows of that norm.
+  norm_part = 21,
+  // either way: `squares` of the whole gradient of `clock`, over all chunks of the job.
+  norm = 22,
 };
-inline constexpr std::uint8_t frame_kind_last = 20;
+inline constexpr std::uint8_t frame_kind_last = 22;
 
-// The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
-// table of a doorbell for every table that its sender has attached.
+// The chunk of frames that speak of a whole job (finished and its acknowledgement, norm), and
+// the table of a doorbell for every table that its sender has attached.
 inline constexpr std::uint32_t whole_job = 0xffff'ffff;
 
 // Bits of `flags`.
@@ -82,6 +87,10 @@ inline constexpr std::uint16_t frame_flag_applied = 16;
 // resend, resent: to a shard or aggregator, or to the process before it in a chain; without the
 // flag, from there. Between the processes of a chain `job` is 0 and `epoch` the view.
 inline constexpr std::uint16_t frame_flag_up = 32;
+// norm_part: told because a push or pull has come again, which may have been in vain.
+inline constexpr std::uint16_t frame_flag_again = 64;
+// step, steps, seed: the step that made the version has waited for the norm, with `squares`.
+inline constexpr std::uint16_t frame_flag_squares = 128;
 
 struct frame_header {
   frame_kind kind = frame_kind::push;
@@ -110,6 +119,10 @@ struct frame_header {
   // push, doorbell with a push, step, steps: what the learning rate of the step is multiplied
   // by; finite, at least 0.
   float rate = 1.0F;
+  // norm_part, norm: the sum of the squares of the elements of a reduced gradient. Step, steps,
+  // seed: that of the whole gradient with which the version was made. At least 0; infinity
+  // where an element is not finite.
+  double squares = 0.0;
 
   friend bool operator==(const frame_header&, const frame_header&) = default;
 };

@@ -49,6 +49,13 @@ struct operand {
   const void* data = nullptr;
   element type = element::float32;
 };
+// The numbers that a sum of squares is added up in: element i of a block goes to number i
+// modulo so many, whatever the width of a vector is.
+constexpr std::size_t square_sums = 32;
+using squares = std::array<double, square_sums>;
+// Adds the squares of scale * data[0, n) to `into`; the products are exact.
+void add_squares(const float* data, float scale, std::size_t n, squares& into);
+
 // out = a + b; `out` may be a or b.
 void add(const operand& a, const operand& b, float* out, std::size_t n);
 

@@ -144,6 +144,25 @@ void apply_update(const optimizer& options, beta_powers& powers,
   }
 }
 
+double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n) {
+  squares sums{};
+  if (inputs.empty()) return 0;
+  alignas(64) float scratch[block];
+  for (std::size_t offset = 0; offset < n; offset += block) {
+    const std::size_t part = std::min(block, n - offset);
+    auto sum = sum_range(inputs, 0, ranks_spanned(inputs), offset, scratch, part);
+    if (sum.type != element::float32) {  // one input alone
+      dense_inputs alone{.data = {sum.data}, .count = 1, .type = sum.type};
+      fused_sum(alone, scratch, part);
+      sum.data = scratch;
+    }
+    add_squares(static_cast<const float*>(sum.data), scale, part, sums);
+  }
+  for (auto half = square_sums / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  return sums[0];
+}
+
 void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays) {
   tree_sum(inputs, arrays.after, arrays.n);
   if (arrays.sum != nullptr) std::copy_n(arrays.after, arrays.n, arrays.sum);

@@ -65,6 +65,12 @@ void apply_update(const optimizer& options, beta_powers& powers,
 // Sets the parameters to tree_sum(inputs), and leaves `before` and the state alone.
 void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays);
 
+// Sum of the squares of the elements of scale * tree_sum(inputs), in float64: blocks of 256
+// elements one after the other, each dealt to 32 numbers in turn, which are summed in a tree in
+// the end. The bits depend on what those of tree_sum() do, and on where a chunk begins. 0
+// without inputs.
+double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n);
+
 // Index of the first NaN or infinity among n elements, or n.
 std::size_t first_not_finite(const void* data, element type, std::size_t n) noexcept;
 inline std::size_t first_not_finite(const float* data, std::size_t n) noexcept {

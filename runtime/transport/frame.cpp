@@ -33,7 +33,8 @@ bool carries_payload(const frame_header& header) noexcept {
 }
 
 constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
-                                      frame_flag_pull | frame_flag_applied | frame_flag_up;
+                                      frame_flag_pull | frame_flag_applied | frame_flag_up |
+                                      frame_flag_again | frame_flag_squares;
 
 }  // namespace
 
@@ -59,6 +60,7 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 88, header.version_buffer);
   put(wire, 90, header.shard);
   put(wire, 92, header.rate);
+  put(wire, 96, header.squares);
   return wire;
 }
 
@@ -96,10 +98,13 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.version_buffer = get<std::uint16_t>(wire, 88);
   header.shard = get<std::uint16_t>(wire, 90);
   header.rate = get<float>(wire, 92);
+  header.squares = get<double>(wire, 96);
   if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
   if (!std::isfinite(header.rate) || header.rate < 0)
     return fail(errc::corrupt, "a frame whose rate is negative or not finite");
+  if (!(header.squares >= 0))
+    return fail(errc::corrupt, "a frame whose sum of squares is negative or NaN");
   if (header.payload_bytes != payload_bytes_arrived)
     return fail(errc::corrupt, "a frame that says " + std::to_string(header.payload_bytes) +
                                    " payload bytes and has " +

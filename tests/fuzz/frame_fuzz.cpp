@@ -19,9 +19,13 @@ using namespace tidegate;
 
 constexpr std::uint64_t job = 1;
 
-policies::shard_core make_core(policies::consistency_spec how) {
+policies::shard_core make_core(policies::consistency_spec how, bool clips_by_norm) {
   policies::shard_core core;
-  core.admin().open_job(job, {1, 3, how, true, {}});
+  core.admin().open_job(job, {.epoch = 1,
+                              .workers = 3,
+                              .consistency = how,
+                              .workers_come_back = true,
+                              .clips_by_norm = clips_by_norm});
   const std::vector<policies::chunk_place> places{{0, 0, 0, 4}, {1, 0, 4, 4}};
   core.admin().open_table(job, 1, places);
   for (std::uint32_t rank = 0; rank < 3; ++rank) (void)core.admin().admit_worker(job, rank, 1);
@@ -62,6 +66,12 @@ void feed(policies::shard_core& core, const runtime::frame_header& header,
     case runtime::frame_kind::finished:
       core.finished(tag, out);
       break;
+    case runtime::frame_kind::norm:
+      if (core.norms().arrived(tag, header.squares)) core.norms().go_on(1, tag.clock, out);
+      break;
+    case runtime::frame_kind::norm_part:
+      core.norms().tell_all(tag, 1, out);
+      break;
     default:
       break;
   }
@@ -83,7 +93,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                       "decode inverts encode");
     }
   if (size < 2) return 0;
-  auto core = make_core({static_cast<policies::consistency_kind>(data[0] % 3), data[1] % 4u});
+  const auto kind = static_cast<policies::consistency_kind>(data[0] % 3);
+  const bool clips = kind == policies::consistency_kind::bsp && data[0] % 2 == 1;
+  auto core = make_core({kind, data[1] % 4u}, clips);
   policies::shard_effects out;
   for (auto rest = std::span(data, size).subspan(2); rest.size() >= 9; rest = rest.subspan(9))
     feed(core, plausible(rest), out);

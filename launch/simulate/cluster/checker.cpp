@@ -24,6 +24,7 @@ void checker::begin_epoch(std::uint32_t epoch) {
   journal_.begin_epoch();
   names_.clear();
   early_seeds_.clear();
+  squares_.clear();
 }
 
 chunk_history* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
@@ -80,7 +81,7 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                       std::span<const float> parameters, process_id id,
-                      std::uint32_t contributors) {
+                      std::uint32_t contributors, double squares) {
   auto* at = find(job, table, chunk, id);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
   auto& known = *find(job, table, chunk);
@@ -102,15 +103,49 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   const auto& spec = jobs_.at(job).spec;
   if (contributors == 0) contributors = spec.workers;
   membership_.check_contributors(spec, with, contributors);
+  if (spec.clip_norm > 0) check_norm(job, with.front().clock, contributors, squares);
   kernels::apply_update(
       runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
-      at->powers, inputs, policies::scale_of(spec.reduce, contributors), arrays);
+      at->powers, inputs,
+      policies::scale_of(spec.reduce, contributors) *
+          policies::norm_factor(spec.clip_norm, squares),
+      arrays);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
     fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
                           std::to_string(with.size() - 1) +
                           " more made other parameters than what was pushed makes");
+}
+
+// Where ranks come and go, some have pushed what is in no step.
+void checker::check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors,
+                         double squares) {
+  const auto& spec = jobs_.at(job).spec;
+  if (membership_.anybody_left(spec.name) || spec.capacity() > spec.workers) return;
+  const auto [at, fresh] = squares_.try_emplace({job, clock}, 0.0);
+  if (fresh) at->second = squares_of(job, clock, policies::scale_of(spec.reduce, contributors));
+  if (squares != at->second)
+    fail("same bits", "clock " + std::to_string(clock) +
+                          ": a step takes the gradient for one of " + std::to_string(squares) +
+                          " in squares, which has " + std::to_string(at->second));
+}
+
+// In the order of tables and chunks, of what was written by now, which is all of the clock.
+double checker::squares_of(std::uint64_t job, std::uint64_t clock, float scale) const {
+  double sum = 0;
+  for (const auto& [id, name] : names_) {
+    if (id.first != job) continue;
+    for (auto at = chunks_.lower_bound({job, name, 0});
+         at != chunks_.end() && std::get<0>(at->first) == job && std::get<1>(at->first) == name;
+         ++at) {
+      std::vector<kernels::gradient> inputs;
+      for (const auto& [pushed, all] : at->second.written)
+        if (pushed.clock == clock) inputs.push_back({all.rbegin()->second.data(), pushed.rank});
+      sum += kernels::squares_of_sum(inputs, scale, at->second.parameters.size());
+    }
+  }
+  return sum;
 }
 
 // Pushed by a rank that has left, to nobody who would know.

@@ -64,9 +64,10 @@ class checker {
               std::span<const float> gradient);
   // A shard made a step with these and has these parameters now. `id`: matters of one that was
   // taken for dead and goes on. `contributors`: over so many was the mean; 0: over all.
+  // `squares`: of the whole gradient of the clock, where the job clips by its norm.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                std::span<const float> parameters, process_id id = 0,
-               std::uint32_t contributors = 0);
+               std::uint32_t contributors = 0, double squares = 0);
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);
@@ -131,6 +132,10 @@ class checker {
   // As that process has it.
   chunk_history* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                       process_id id);
+  // Checks what a step took the whole gradient of a clock for.
+  void check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors,
+                  double squares);
+  double squares_of(std::uint64_t job, std::uint64_t clock, float scale) const;
   // What replicas were handed before the chunk was opened is what it begins with.
   void check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                          std::span<const float> first_values);
@@ -168,6 +173,7 @@ class checker {
   // By job, table and chunk: what replicas were handed in this epoch before it was opened.
   std::multimap<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::vector<float>>
       early_seeds_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> squares_;  // by job and clock
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
 };

@@ -55,6 +55,14 @@ void draw_schedule(std::uint64_t seed, policies::optimizer_spec& optimizer) {
   schedule.factor = schedule.kind == kind::step ? 0.9F : 0.25F;
 }
 
+// Some are always clipped, and some never.
+void draw_clip(const scenario& of, policies::job_spec& job) {
+  draws chance(job.seed + 17);
+  constexpr float norms[] = {0.25F, 4.0F, 64.0F};
+  if (chance.chance(of.clips))
+    job.clip_norm = norms[static_cast<std::size_t>(chance.below(std::size(norms)))];
+}
+
 policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t number) {
   policies::job_spec job;
   job.name = "job" + std::to_string(number);
@@ -88,6 +96,9 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
     if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
     job.tables.push_back(std::move(table));
   }
+  if (of.clips > 0 && job.consistency.kind == policies::consistency_kind::bsp &&
+      job.aggregators.kind == policies::aggregators_kind::none)
+    draw_clip(of, job);
   return job;
 }
 

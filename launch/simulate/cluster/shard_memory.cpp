@@ -39,6 +39,7 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
     state.reduce = options.reduce;
+    state.clip_norm = options.clip_norm;
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
@@ -153,13 +154,31 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
   }
   kernels::apply_update(runtime::options_at(chunk.optimizer, step.clock, step.rate),
                         chunk.powers, gradients,
-                        policies::scale_of(chunk.reduce, step.contributors), arrays);
+                        policies::scale_of(chunk.reduce, step.contributors) *
+                            policies::norm_factor(chunk.clip_norm, step.squares.value_or(0.0)),
+                        arrays);
   if (follows_ && world_.check.is_out(owner_.id())) return;
   if (follows_)
     return world_.check.followed(chunk.job, endpoint_.table_of(step.slot),
                                  endpoint_.chunk_of(step.slot), after);
   world_.check.applied(chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot),
-                       std::move(with), after, owner_.id(), step.contributors);
+                       std::move(with), after, owner_.id(), step.contributors,
+                       step.squares.value_or(0.0));
+}
+
+double shard_memory::measure(const effects::measure& step, inputs from) {
+  const auto& chunk = chunks_.at(step.slot);
+  std::vector<kernels::gradient> gradients;
+  for (const auto& input : from) {
+    const auto* payload = endpoint_.find(input.payload);
+    if (!payload) {
+      owner_.check_fails("given back", "measures a payload that was given back");
+      return 0;
+    }
+    gradients.push_back({payload->values.data(), input.rank});
+  }
+  return kernels::squares_of_sum(gradients, policies::scale_of(chunk.reduce, step.contributors),
+                                 endpoint_.bytes_of(step.slot) / sizeof(float));
 }
 
 std::span<const std::byte> shard_memory::payload_bytes(policies::payload_handle handle) const {

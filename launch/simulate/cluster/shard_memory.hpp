@@ -41,6 +41,7 @@ class shard_memory final : public actors::shard_memory {
                           policies::shard_core& core) override;
   image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
   void apply(const effects::apply& step, inputs from) override;
+  double measure(const effects::measure& step, inputs from) override;
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override;
   std::span<const float> gradient(std::uint32_t slot,
                                   policies::payload_handle handle) const override;
@@ -69,6 +70,7 @@ class shard_memory final : public actors::shard_memory {
     runtime::kernels::optimizer optimizer;
     runtime::kernels::beta_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
+    float clip_norm = 0.0F;
     std::uint64_t job = 0;
     std::vector<float> state1, state2;
     policies::chunk_description about;

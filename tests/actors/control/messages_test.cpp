@@ -47,7 +47,9 @@ TEST_F(messages_test, shard_calls) {
                                         .upstream_epochs = {0x2'0000'0009},
                                         .incarnation = 3,
                                         .upstream_moves = true,
-                                        .replicated = true});
+                                        .replicated = true,
+                                        .clip_norm = 0.5F});
+  EXPECT_EQ(job.clip_norm, 0.5F);
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);
@@ -147,7 +149,9 @@ TEST_F(messages_test, worker_messages) {
                                          .shard_epochs = {5, 6},
                                          .aggregated = true,
                                          .one_clock_in_flight = true,
-                                         .replicated = true});
+                                         .replicated = true,
+                                         .tables = 8});
+  EXPECT_EQ(welcome.tables, 8u);
   EXPECT_EQ(welcome.token, 1u);
   EXPECT_EQ(welcome.epoch, 2u);
   EXPECT_EQ(welcome.first_clock, 9u);

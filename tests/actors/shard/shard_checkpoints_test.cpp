@@ -67,6 +67,7 @@ class small_memory final : public shard_memory {
     return chunk;
   }
   void apply(const effects::apply&, inputs) override {}
+  double measure(const effects::measure&, inputs) override { return 0; }
   std::span<const std::byte> payload_bytes(policies::payload_handle) const override {
     return {};
   }

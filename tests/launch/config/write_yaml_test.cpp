@@ -175,7 +175,7 @@ TEST(write_yaml, writes_out_every_default) {
   EXPECT_THAT(text, testing::HasSubstr("    consistency: {policy: bsp}\n"));
   EXPECT_THAT(text, testing::HasSubstr(
                         "    optimizer: {name: sgd, learning_rate: 0.01, clip_value: 0}\n"));
-  EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse}\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse, clip_norm: 0}\n"));
 }
 
 }  // namespace

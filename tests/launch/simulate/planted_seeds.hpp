@@ -90,6 +90,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::only_last_push_held_after_a_resume, 240},
       {bug::spare_taken_twice, 1},
       {bug::spare_outlives_its_job, 1},
+      {bug::norm_not_told_again, 24},
+      {bug::norm_not_handed_to_replicas, 1221},
   };
   return seeds;
 }

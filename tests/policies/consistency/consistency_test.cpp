@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/consistency/bsp.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::policies {
@@ -95,6 +96,7 @@ class world {
         break;
       case action::too_late:
         FAIL() << "a worker in order is never too late";
+      case action::measure:
       case action::hand_on:
       case action::settle:
       case action::ask:
@@ -187,6 +189,43 @@ TEST(bsp_policy, refuses_a_version_that_is_gone) {
   policy->pull_arrived({.rank = 0, .clock = 0, .is_final = false}, out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].kind, action::too_late);
+}
+
+TEST(bsp_policy, measures_a_clock_and_applies_it_when_the_norm_is_known) {
+  bsp_policy policy(2, true);
+  policy_decisions out;
+  const policy_decisions measured_0{{action::measure, 0, 0}};
+  policy.push_arrived(0, 0, out);
+  policy.pull_arrived({.rank = 0, .clock = 1}, out);
+  EXPECT_TRUE(out.empty());
+  policy.push_arrived(1, 0, out);
+  EXPECT_EQ(out, measured_0);
+  EXPECT_TRUE(policy.waits_for_norm(0));
+  EXPECT_EQ(policy.complete_below(), 0U);
+  EXPECT_EQ(policy.closed_below(), 1U);
+  out.clear();
+  policy.push_arrived(0, 1, out);
+  policy.push_arrived(1, 1, out);
+  EXPECT_TRUE(out.empty()) << "one clock after the other";
+  policy.norm_arrived(out);
+  const policy_decisions applied{
+      {action::apply_clock, 0, 0}, {action::answer, 0, 1}, {action::measure, 0, 1}};
+  EXPECT_EQ(out, applied);
+  EXPECT_TRUE(policy.waits_for_norm(1));
+}
+
+// All have finished, but not all is applied.
+TEST(bsp_policy, a_pull_of_everything_waits_for_the_norm) {
+  bsp_policy policy(1, true);
+  policy_decisions out;
+  policy.push_arrived(0, 0, out);
+  policy.worker_finished(0, out);
+  out.clear();
+  policy.pull_arrived({.rank = 0, .clock = clock_vector::infinity, .is_final = true}, out);
+  EXPECT_TRUE(out.empty());
+  policy.norm_arrived(out);
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(out[1].kind, action::answer);
 }
 
 TEST(ssp_policy, a_pull_that_overtook_its_own_push_is_answered_by_that_push) {

@@ -121,6 +121,16 @@ class effect_lines {
     return "answer " + subject + ": " + where_text(reply.where) +
            (reply.applied ? ", and ack the push" : "");
   }
+  std::string text_of(const shard_effects::measure& step, const inputs& all) const {
+    return "measure clock " + text(step.clock) + " of " + chunk_text(step.slot) + ": " +
+           sum_text(all, step.first, step.count) + " of " + text(step.contributors);
+  }
+  std::string text_of(const shard_effects::tell_norm_part& telling, const inputs&) const {
+    return "tell " + push_text(telling.tag) + " the part of " + chunk_text(telling.slot);
+  }
+  std::string text_of(const shard_effects::tell_norm& telling, const inputs&) const {
+    return "tell " + push_text(telling.tag) + " the norm";
+  }
   std::string text_of(const shard_effects::hand_on& sum, const inputs& all) const {
     return "hand on clock " + text(sum.clock) + " of " + chunk_text(sum.slot) + ": " +
            sum_text(all, sum.first, sum.count);

@@ -26,6 +26,7 @@ class noting_shell final : public ingress_shell {
   bool windows = false;
 
   void apply(const effects::apply&, inputs) override {}
+  double measure(const effects::measure&, inputs) override { return 0; }
   void hand_on(const effects::hand_on&, inputs) override {}
   void ask(const effects::ask&) override {}
   void snapshot(const effects::snapshot&, const shard_core::cut_state&) override {}

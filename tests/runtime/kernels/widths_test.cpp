@@ -175,6 +175,34 @@ TEST_P(widths_test, tree_sum_equals_its_definition) {
   });
 }
 
+// By its definition: element by element, dealt to 32 numbers.
+double reference_squares(const std::vector<float>& sums, float scale, std::size_t n) {
+  double dealt[32] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = scale * sums[i];
+    dealt[i % 256 % 32] += x * x;
+  }
+  for (std::size_t half = 16; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) dealt[i] += dealt[i + half];
+  return dealt[0];
+}
+
+TEST_P(widths_test, squares_of_sum_equal_their_definition) {
+  for_each_case([](const sweep_case& at) {
+    for (const std::size_t shift : alignments) {
+      const auto inputs = at.inputs(shift);
+      const auto sums = reference_sums(inputs);
+      for (const std::size_t n : lengths) {
+        const auto got = squares_of_sum(inputs, 0.375F, n);
+        const auto expected = reference_squares(sums, 0.375F, n);
+        ASSERT_EQ(std::memcmp(&got, &expected, sizeof got) == 0 || std::isnan(expected), true)
+            << n << " at " << shift << ": " << got << ", not " << expected;
+        ASSERT_EQ(std::isnan(got), std::isnan(expected));
+      }
+    }
+  });
+}
+
 parameters start() {
   parameters result;
   for (std::size_t i = 0; i < length_max + slack; ++i) {

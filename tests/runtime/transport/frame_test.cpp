@@ -30,6 +30,7 @@ frame_header sample() {
   header.version_buffer = 13;
   header.shard = 14;
   header.rate = 0.5F;
+  header.squares = 6.25;
   return header;
 }
 
@@ -43,7 +44,7 @@ TEST(frame, decodes_what_it_encodes) {
 TEST(frame, the_wire_layout_is_fixed) {
   const auto wire = encode(sample());
   EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
-  EXPECT_EQ(wire[4], std::byte{9});
+  EXPECT_EQ(wire[4], std::byte{10});
   EXPECT_EQ(wire[5], std::byte{5});
   EXPECT_EQ(wire[8], std::byte{0x88});
   EXPECT_EQ(wire[16], std::byte{2}) << "the view";
@@ -55,6 +56,7 @@ TEST(frame, the_wire_layout_is_fixed) {
   EXPECT_EQ(wire[88], std::byte{13});
   EXPECT_EQ(wire[90], std::byte{14});
   EXPECT_EQ(wire[95], std::byte{0x3f}) << "0.5";
+  EXPECT_EQ(wire[103], std::byte{0x40}) << "6.25";
 }
 
 // Every way to be wrong is refused with its reason.
@@ -68,7 +70,7 @@ void expect_refused(const frame_header& header, std::uint64_t arrived, const cha
 
 TEST(frame, refuses_wrong_lengths) {
   const auto wire = encode(sample());
-  EXPECT_FALSE(decode(std::span(wire).first(95), 64));
+  EXPECT_FALSE(decode(std::span(wire).first(103), 64));
   EXPECT_FALSE(decode({}, 0));
   std::vector<std::byte> longer(wire.begin(), wire.end());
   longer.push_back(std::byte{0});
@@ -90,13 +92,18 @@ TEST(frame, refuses_wrong_contents) {
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 64;
+  header.flags = 256;
   expect_refused(header, 64, "unknown flags");
   for (const float rate : {-1.0F, std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::quiet_NaN()}) {
     header = sample();
     header.rate = rate;
     expect_refused(header, 64, "rate is negative or not finite");
+  }
+  for (const double squares : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    header = sample();
+    header.squares = squares;
+    expect_refused(header, 64, "sum of squares is negative or NaN");
   }
   header = sample();
   header.kind = frame_kind::pull;

@@ -1,0 +1,42 @@
+"""Clipping by the norm of the whole gradient: the same bits however the model is spread, and whoever dies between the
+measuring of a clock and its step."""
+
+from faults import *
+
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
+
+
+class Norms(FaultTest):
+    def yaml(self, pause, clip_norm=5.0, way="exchange", **cluster):
+        made = json.loads(cluster_yaml({"job": {
+            "workers": 3, "mode": ["workload", 600, pause, way], "optimizer": {"name": "momentum", "learning_rate": 0.05},
+            "gradients": {"clip_norm": clip_norm}}}, **cluster))
+        return json.dumps({**made, "supervision": OFTEN})
+
+    def test_same_bits_on_any_number_of_shards_and_any_transport(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, shards=1)))
+        for way, cluster in (("exchange", {"shards": 3}), ("spans", {"shards": 2, "transport": "tcp"}),
+                             ("in_place", {"shards": 2, "replicas": 1})):
+            with self.subTest(way=way, **cluster):
+                self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, way=way, **cluster))), expected)
+        self.assertNotEqual(self.hash_of(self.run_to_end(self.yaml(0, clip_norm=0))), expected, "it is clipped")
+
+    def test_same_bits_whoever_is_killed(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0)))
+        for seed, transport in enumerate(("auto", "tcp")):
+            with self.subTest(transport=transport):
+                run = self.launch(self.yaml(6000, replicas=1, transport=transport))
+                wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
+                chance = random.Random(seed)
+                for kill in range(9):
+                    self.kill(run, ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")[kill % 6])
+                    wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
+                               5 + kill + 1 or run.process.poll() is not None, 20, f"kill {kill} is made good; {run.output}")
+                    time.sleep(chance.uniform(0, 0.02))  # when, not whether: the moment is what is drawn
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assertEqual(self.count_events(run, "process_died"), 9)
+                self.assert_nothing_left(run)
+
+
+main()
