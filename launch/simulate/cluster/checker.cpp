@@ -81,7 +81,7 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                       std::span<const float> parameters, process_id id,
-                      std::uint32_t contributors, double squares) {
+                      const step_terms& terms) {
   auto* at = find(job, table, chunk, id);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
   auto& known = *find(job, table, chunk);
@@ -101,14 +101,14 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.state2 = at->state2.data();
   arrays.n = at->parameters.size();
   const auto& spec = jobs_.at(job).spec;
-  if (contributors == 0) contributors = spec.workers;
+  const auto contributors = terms.contributors == 0 ? spec.workers : terms.contributors;
   membership_.check_contributors(spec, with, contributors);
-  if (spec.clip_norm > 0) check_norm(job, with.front().clock, contributors, squares);
+  if (spec.clip_norm > 0) check_norm(job, with.front().clock, contributors, terms.squares);
   kernels::apply_update(
       runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
       at->powers, inputs,
       policies::scale_of(spec.reduce, contributors) *
-          policies::norm_factor(spec.clip_norm, squares),
+          policies::norm_factor(spec.clip_norm, terms.squares),
       arrays);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));

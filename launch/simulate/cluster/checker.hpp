@@ -62,12 +62,20 @@ class checker {
   // A worker pushes this chunk's gradient.
   void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& pushed,
               std::span<const float> gradient);
+  // Over so many was the mean of a step, 0: over all; and what the squares of the whole
+  // gradient of the clock are, where the job clips by its norm.
+  struct step_terms {
+    std::uint32_t contributors = 0;
+    double squares = 0;
+  };
   // A shard made a step with these and has these parameters now. `id`: matters of one that was
-  // taken for dead and goes on. `contributors`: over so many was the mean; 0: over all.
-  // `squares`: of the whole gradient of the clock, where the job clips by its norm.
+  // taken for dead and goes on.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-               std::span<const float> parameters, process_id id = 0,
-               std::uint32_t contributors = 0, double squares = 0);
+               std::span<const float> parameters, process_id id, const step_terms& terms);
+  void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
+               std::span<const float> parameters) {
+    applied(job, table, chunk, std::move(with), parameters, 0, {});
+  }
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);

@@ -161,9 +161,10 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
   if (follows_)
     return world_.check.followed(chunk.job, endpoint_.table_of(step.slot),
                                  endpoint_.chunk_of(step.slot), after);
-  world_.check.applied(chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot),
-                       std::move(with), after, owner_.id(), step.contributors,
-                       step.squares.value_or(0.0));
+  world_.check.applied(
+      chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot), std::move(with),
+      after, owner_.id(),
+      {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
 }
 
 double shard_memory::measure(const effects::measure& step, inputs from) {
