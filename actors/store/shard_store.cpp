@@ -20,7 +20,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.optimizer = optimizer;
     state.starts_pushed = table.init.kind == policies::init_kind::pushed;
     state.reduce = options.reduce;
-    state.clip_norm = options.clip_norm;
+    state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
@@ -180,10 +180,10 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
         arrays);
 }
 
-// Initial parameters are no gradient.
+// Initial parameters, and what is only summed, are no gradient of the model.
 double shard_store::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_[step.slot];
-  if (chunk.starts_pushed && step.clock == 0) return 0;
+  if (chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0)) return 0;
   take_gradients(from);
   return kernels::squares_of_sum(
       gradients_, policies::scale_of(chunk.reduce, step.contributors), chunk.elements);

@@ -85,6 +85,11 @@ inline float norm_factor(float clip_norm, double squares) noexcept {
   const auto norm = std::sqrt(squares);
   return clip_norm > 0 && norm > clip_norm ? static_cast<float>(clip_norm / norm) : 1.0F;
 }
+// Returns the norm that gradients of a table are clipped to where the job has this one:
+// `assign` keeps sums, which are no gradient of the model.
+constexpr float clip_norm_of(float clip_norm, optimizer_kind kind) noexcept {
+  return kind == optimizer_kind::assign ? 0.0F : clip_norm;
+}
 enum class not_finite_rule : std::uint8_t { refuse, allow };
 // When a checkpoint of a job is taken, by clocks or by time, and how many are kept.
 struct checkpoint_spec {

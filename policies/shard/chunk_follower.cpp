@@ -75,7 +75,7 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
   const bool all = step.rank == all_ranks;
   const std::uint32_t inputs = payload != no_payload ? 1 : 0;
   if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
-  if (step.squares && !is_planted(planted_bug::norm_not_handed_to_replicas))
+  if (step.squares && !is_planted(planted_bug::norm_not_handed_with_steps))
     state_.norms.note(chunk.job(), step.clock, *step.squares);
   step_executor::make_step(
       chunk,
@@ -121,9 +121,8 @@ void chunk_follower::follow_seed(const followed_step& step, const seed_state& st
     if (const auto& worker = chunk.job().ranks[rank]; worker.member)
       // What was handed over may be older than the news that it joins.
       state_.pushes.set_next(slot, rank, std::max(state.now.ranks[rank].next, worker.joined));
-  if (state.squares && state.now.version > 0 &&
-      !is_planted(planted_bug::norm_not_handed_to_replicas))
-    state_.norms.note(chunk.job(), state.now.version - 1, *state.squares);
+  if (state.norm && !is_planted(planted_bug::norm_not_handed_with_seeds))
+    state_.norms.note(chunk.job(), state.norm->clock, state.norm->squares);
   chunk.versions.take_over(state.now.version, state.kept);
   out.list.push_back(shard_effects::followed{slot, state.now.version});
 }

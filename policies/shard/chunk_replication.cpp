@@ -221,11 +221,9 @@ void chunk_replication::seed(std::uint32_t slot, shard_effects& out) {
   TIDEGATE_ASSERT(!led.follows && led.steps.empty(), "handed over once");
   led.follows = led.seeding = true;
   ++jobs_[chunk.job().token].seeding;
-  const auto version = chunk.versions.version();
   led.seeded = {.now = state_.snapshots.progress(slot),
                 .kept = {},
-                .squares = version > 0 ? state_.norms.of(chunk.job(), version - 1)
-                                       : std::optional<double>()};
+                .norm = state_.norms.last_before(chunk.job(), chunk.versions.version())};
   shard_effects::seed seed{.slot = slot,
                            .version_buffer = chunk.versions.version_buffer(),
                            .kept = {no_version_buffer, no_version_buffer}};

@@ -29,8 +29,7 @@ struct shard_state;
 struct seed_state {
   cut_state now;
   std::vector<std::uint64_t> kept;  // versions before, the newest first
-  // Of the step that made the version, where it is known; see gradient_norms.
-  std::optional<double> squares;
+  std::optional<step_norm> norm;    // the last that is known; see gradient_norms
 };
 
 // A step that the replica has not made yet; the first of a chunk is on its way to it.

@@ -10,20 +10,40 @@ namespace tidegate::policies::sharding {
 using runtime::is_planted;
 using runtime::planted_bug;
 
+namespace {
+
+// Chunks are two clocks apart, or more where those who pushed have left; see norm_book.
+constexpr std::size_t clocks_max = 16;
+
+}  // namespace
+
 std::optional<double> gradient_norms::of(const job_record& job, std::uint64_t clock) const {
   const auto at = jobs_.find(job.token);
   if (at == jobs_.end()) return {};
-  const auto& known = at->second[clock % window];
-  if (!known.is_known || known.clock != clock) return {};
-  return known.squares;
+  for (const auto& known : at->second)
+    if (known.clock == clock) return known.squares;
+  return {};
+}
+
+std::optional<step_norm> gradient_norms::last_before(const job_record& job,
+                                                     std::uint64_t clock) const {
+  const auto at = jobs_.find(job.token);
+  if (at == jobs_.end()) return {};
+  std::optional<step_norm> last;
+  for (const auto& known : at->second)
+    if (known.clock < clock) last = known;
+  return last;
 }
 
 // The first one stays: some chunk may have been stepped with it.
 void gradient_norms::note(const job_record& job, std::uint64_t clock, double squares) {
-  if (!job.clips_by_norm) return;
-  auto& known = jobs_[job.token][clock % window];
-  if (known.is_known && known.clock >= clock) return;
-  known = {.is_known = true, .clock = clock, .squares = squares};
+  if (!job.clips_by_norm || of(job, clock)) return;
+  auto& known = jobs_[job.token];
+  known.reserve(clocks_max + 1);
+  const auto later = std::find_if(known.begin(), known.end(),
+                                  [&](const step_norm& other) { return other.clock > clock; });
+  known.insert(later, {.clock = clock, .squares = squares});
+  if (known.size() > clocks_max) known.erase(known.begin());
 }
 
 void gradient_norms::measure(chunk_record& chunk, std::uint64_t clock, shard_effects& out) {
@@ -49,13 +69,11 @@ void gradient_norms::tell(const frame_tag& tag, shard_effects& out) {
 
 void gradient_norms::tell(const chunk_record& chunk, const frame_tag& tag, shard_effects& out) {
   if (chunk.clipped == nullptr) return;
-  if (chunk.clipped->waits_for_norm(tag.clock)) {
-    out.list.push_back(
-        shard_effects::tell_norm_part{.tag = tag, .slot = chunk.slot, .again = true});
-  } else if (const auto squares = of(chunk.job(), tag.clock);
-             squares && !is_planted(planted_bug::norm_not_told_again)) {
+  if (chunk.clipped->waits_for_norm() && chunk.clipped->next_clock() <= tag.clock)
+    return tell_pull(chunk, tag, out);
+  if (is_planted(planted_bug::norm_not_told_again)) return;
+  if (const auto squares = of(chunk.job(), tag.clock))
     out.list.push_back(shard_effects::tell_norm{.tag = tag, .squares = *squares});
-  }
 }
 
 void gradient_norms::tell_pull(const chunk_record& chunk, const frame_tag& tag,

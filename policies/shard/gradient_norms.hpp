@@ -13,10 +13,10 @@
 // One thread. Once warm, nothing allocates.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/shard/effects.hpp"
@@ -54,17 +54,12 @@ class gradient_norms {
   void note(const job_record& job, std::uint64_t clock, double squares);
   // Returns the sum of a clock, if it is known.
   std::optional<double> of(const job_record& job, std::uint64_t clock) const;
+  // Returns the last sum of a clock before this one that is known.
+  std::optional<step_norm> last_before(const job_record& job, std::uint64_t clock) const;
 
  private:
-  struct known_norm {
-    bool is_known = false;
-    std::uint64_t clock = 0;
-    double squares = 0.0;
-  };
-
   shard_state& state_;
-  // By token, by clock modulo the window.
-  std::map<std::uint64_t, std::array<known_norm, window>> jobs_;
+  std::map<std::uint64_t, std::vector<step_norm>> jobs_;  // by token; ascending in clock
 };
 
 }  // namespace tidegate::policies::sharding

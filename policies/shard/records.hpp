@@ -22,6 +22,12 @@ namespace tidegate::policies::sharding {
 inline constexpr auto window = runtime::limits::clocks_in_flight_max;
 inline constexpr std::uint32_t no_run = 0xffff'ffff;
 
+// The squares of the whole gradient of a clock, in sum, with which its step is made.
+struct step_norm {
+  std::uint64_t clock = 0;
+  double squares = 0.0;
+};
+
 struct rank_record {
   bool member = true;             // it pushes here
   std::uint32_t incarnation = 0;  // 0 until it is admitted

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "policies/shard/state.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace tidegate::policies::sharding {
 
@@ -68,13 +69,15 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
   if (count > 0) state_.pushes.plant(chunk, first, decision.clock, out);
   const auto& job = chunk.job();
   const auto contributors = job.membership.contributors(decision.clock);
+  const auto squares = state_.norms.of(job, decision.clock);
+  TIDEGATE_ASSERT(count == 0 || !job.clips_by_norm || squares, "the norm is known by now");
   make_step(chunk,
             {.clock = decision.clock,
              .first = first,
              .count = count,
              .contributors = contributors,
              .rate = rate,
-             .squares = state_.norms.of(job, decision.clock)},
+             .squares = squares},
             out);
   if (state_.replication.follows(slot)) {
     state_.replication.retain(chunk, decision, count, contributors, out);

@@ -126,7 +126,10 @@ void step_feeder::send(const transfer& sent, bool retransmit) {
     auto header = state_.header_for(frame_kind::seed, view_, sent.chunk.slot);
     const auto& seeded = state_.shard.replication().seed_of(sent.chunk.slot);
     header.version = seeded.now.version;
-    put_squares(seeded.squares, header);
+    if (seeded.norm) {
+      header.clock = seeded.norm->clock;
+      put_squares(seeded.norm->squares, header);
+    }
     return state_.shell.send_seed(*replica_, header, sent.chunk, seeded, retransmit);
   }
   const auto& step = sent.step;

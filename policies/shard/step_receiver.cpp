@@ -149,7 +149,8 @@ void step_receiver::on_seed(const frame_header& header, payload_handle payload) 
     state_.shard.follower().cancel(step_of(header));
     return answer(header, reply_code::wrong_size);
   }
-  taken->squares = squares_of(header);
+  if (const auto squares = squares_of(header))
+    taken->norm = {.clock = header.clock, .squares = *squares};
   state_.shard.follower().follow_seed(step_of(header), *taken, out);
   state_.ingress.carry_out();
 }

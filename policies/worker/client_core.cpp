@@ -80,9 +80,10 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
   for (auto& [id, state] : tables_) {
     end_attach(state, shard);
     const auto parts = worker_.tables().parts_of(id);
-    if (std::none_of(parts.begin(), parts.end(),
-                     [&](const table_part& part) { return part.shard == shard; }))
-      continue;
+    const auto here = std::find_if(parts.begin(), parts.end(),
+                                   [&](const table_part& part) { return part.shard == shard; });
+    if (here == parts.end()) continue;
+    for (const auto chunk : here->chunks) norms_.forget_parts(id, chunk);
     if (!shares(shard)) {
       frames_with_.insert(shard);
       if (state.attaching.empty()) opened(id, state);
@@ -331,8 +332,7 @@ void client_core::carry_out() {
   for (const auto& item : effects_.sends) send(item);
   if (effects_.commit && late) shell_.commit(*effects_.commit);
   if (has_all_tables() && norms_.begin())
-    for (const auto clock : norms_.clocks())
-      if (norms_.sum_of(clock)) send_norm_to_all(clock);
+    norms_.for_each_sum([&](std::uint64_t clock) { send_norm_to_all(clock); });
   for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
 }

@@ -3,72 +3,76 @@
 // The sum is known when every chunk has told its part, or when a shard that has made the step
 // says so.
 //
-// Plain state; whoever owns it tells shards. One thread. Allocates for the first
-// parts of a table alone.
+// As a rule shards are two clocks apart at most. Where those who pushed a clock have left for
+// good, a chunk may wait for its sum while members that joined later are clocks ahead, so that
+// more clocks have a place here.
+//
+// Plain state; whoever owns it tells shards. One thread. Once warm, nothing allocates.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
-
-#include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
 
 class norm_book {
  public:
-  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+  static constexpr std::size_t clocks_max = 16;
 
-  norm_book();
+  norm_book() { clocks_.reserve(clocks_max); }
 
   // Adds a table of so many chunks. Adding it again changes nothing.
   void add_table(std::uint32_t table, std::size_t chunks);
   // Adds up from now on: the tables are all that the job has. Returns false if that was known.
   bool begin();
   // Takes in a chunk's part of a clock. Returns true if the sum of the clock is known since.
-  // Parts of unknown chunks, and of clocks that others have followed, change nothing.
+  // Parts of unknown chunks change nothing.
   bool add_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, double squares);
+  // Forgets the parts of a chunk whose shard is another process now, which tells them anew.
+  void forget_parts(std::uint32_t table, std::uint32_t chunk);
   // Takes in the sum of a clock. Returns true if it was not known.
   bool add_sum(std::uint64_t clock, double squares);
   // Returns the sum of the squares of the whole gradient of a clock, if it is known.
   std::optional<double> sum_of(std::uint64_t clock) const;
-  // Returns the clocks that parts or sums have come of last.
-  auto clocks() const {
-    std::array<std::uint64_t, window> last{};
-    for (std::size_t i = 0; i < window; ++i) last[i] = clocks_[i].clock;
-    return last;
+  // Calls call(clock) for each clock whose sum is known and kept.
+  template <class Call>
+  void for_each_sum(const Call& call) const {
+    for (const auto& record : clocks_)
+      if (record.is_known) call(record.clock);
   }
-  // Returns true if shards are to be asked what they know of a clock: this chunk, which waits
-  // for the sum, has told its part again, and was the first to do so. Once a round, as all
-  // chunks that wait do it.
+  // Returns true if shards are to be asked what they know of a clock, as this chunk, which
+  // waits for the sum, has told its part again: the first time, and when a chunk has told it
+  // twice since they were asked.
   bool asks(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock);
 
  private:
-  struct clock_record {
-    std::uint64_t clock = 0;
-    std::size_t missing = 0;                                      // parts
-    std::optional<std::pair<std::uint32_t, std::uint32_t>> asks;  // table and chunk
-    bool is_known = false;
-    double sum = 0.0;
-  };
   struct part {
     bool is_here = false;
+    bool is_told_again = false;  // since shards were asked
     double squares = 0.0;
   };
-  struct table_record {
-    std::size_t chunks = 0;
-    std::array<std::vector<part>, window> parts;  // by clock modulo window; empty: none yet
+  using chunk_parts = std::map<std::uint32_t, std::vector<part>>;  // by table
+  struct clock_record {
+    std::uint64_t clock = 0;
+    std::size_t missing = 0;  // parts
+    bool has_asked = false;
+    bool is_known = false;
+    double sum = 0.0;
+    chunk_parts parts;
   };
 
-  clock_record* begin(std::uint64_t clock);
-  bool add_up(clock_record& into);
+  const clock_record* find(std::uint64_t clock) const;
+  clock_record& at(std::uint64_t clock);
+  clock_record& room(std::uint64_t clock);
+  part* part_of(clock_record& record, std::uint32_t table, std::uint32_t chunk);
+  bool add_up(clock_record& into) const;
 
   bool has_begun_ = false;
-  std::array<clock_record, window> clocks_;
-  std::map<std::uint32_t, table_record> tables_;
+  std::vector<clock_record> clocks_;
+  std::map<std::uint32_t, std::size_t> tables_;  // how many chunks they have
 };
 
 }  // namespace tidegate::policies

@@ -89,7 +89,8 @@ inline constexpr std::uint16_t frame_flag_applied = 16;
 inline constexpr std::uint16_t frame_flag_up = 32;
 // norm_part: told because a push or pull has come again, which may have been in vain.
 inline constexpr std::uint16_t frame_flag_again = 64;
-// step, steps, seed: the step that made the version has waited for the norm, with `squares`.
+// step, steps: the step has waited for the norm, with `squares`. seed: the last step of the job
+// that is known to have waited, that of `clock`, did so.
 inline constexpr std::uint16_t frame_flag_squares = 128;
 
 struct frame_header {

@@ -96,7 +96,8 @@ enum class planted_bug : std::uint8_t {
 
   // Mistakes of steps that wait for the norm: clusters that clip by it find them.
   norm_not_told_again,
-  norm_not_handed_to_replicas,
+  norm_not_handed_with_steps,
+  norm_not_handed_with_seeds,
 
   // Mistakes of checkpoints: a simulation of disks that fail finds them
   // (sim_checkpoint_planted_test).
@@ -114,7 +115,7 @@ inline constexpr auto planted_state_bug_last = planted_bug::only_last_push_held_
 inline constexpr auto planted_spare_bug_first = planted_bug::spare_taken_twice;
 inline constexpr auto planted_spare_bug_last = planted_bug::spare_outlives_its_job;
 inline constexpr auto planted_norm_bug_first = planted_bug::norm_not_told_again;
-inline constexpr auto planted_norm_bug_last = planted_bug::norm_not_handed_to_replicas;
+inline constexpr auto planted_norm_bug_last = planted_bug::norm_not_handed_with_seeds;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -108,7 +108,8 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
       runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
       at->powers, inputs,
       policies::scale_of(spec.reduce, contributors) *
-          policies::norm_factor(spec.clip_norm, terms.squares),
+          policies::norm_factor(policies::clip_norm_of(spec.clip_norm, at->optimizer.kind),
+                                terms.squares),
       arrays);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
@@ -118,14 +119,16 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
                           " more made other parameters than what was pushed makes");
 }
 
-// Where ranks come and go, some have pushed what is in no step.
+// Where ranks come and go, some have pushed what is in no step; then all steps take the same,
+// unless a push of one that has left died with a primary.
 void checker::check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors,
                          double squares) {
   const auto& spec = jobs_.at(job).spec;
-  if (membership_.anybody_left(spec.name) || spec.capacity() > spec.workers) return;
-  const auto [at, fresh] = squares_.try_emplace({job, clock}, 0.0);
-  if (fresh) at->second = squares_of(job, clock, policies::scale_of(spec.reduce, contributors));
-  if (squares != at->second)
+  const bool stay = !membership_.anybody_left(spec.name) && spec.capacity() == spec.workers;
+  const auto [at, fresh] = squares_.try_emplace({job, clock}, squares);
+  if (fresh && stay)
+    at->second = squares_of(job, clock, policies::scale_of(spec.reduce, contributors));
+  if (squares != at->second && (stay || !anybody_promoted_))
     fail("same bits", "clock " + std::to_string(clock) +
                           ": a step takes the gradient for one of " + std::to_string(squares) +
                           " in squares, which has " + std::to_string(at->second));
@@ -139,6 +142,7 @@ double checker::squares_of(std::uint64_t job, std::uint64_t clock, float scale) 
     for (auto at = chunks_.lower_bound({job, name, 0});
          at != chunks_.end() && std::get<0>(at->first) == job && std::get<1>(at->first) == name;
          ++at) {
+      if (policies::clip_norm_of(1.0F, at->second.optimizer.kind) == 0) continue;
       std::vector<kernels::gradient> inputs;
       for (const auto& [pushed, all] : at->second.written)
         if (pushed.clock == clock) inputs.push_back({all.rbegin()->second.data(), pushed.rank});

@@ -182,6 +182,7 @@ class checker {
   std::multimap<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::vector<float>>
       early_seeds_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> squares_;  // by job and clock
+  bool anybody_promoted_ = false;
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
 };

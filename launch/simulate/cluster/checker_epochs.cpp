@@ -89,6 +89,7 @@ void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        const policies::shard_core::cut_state& has,
                        std::span<const float> parameters, const std::set<process_id>& before) {
+  anybody_promoted_ = true;
   auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
@@ -117,6 +118,7 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 void checker::promoted_late(process_id id, std::uint64_t job, std::uint32_t table,
                             std::uint32_t chunk, const policies::shard_core::cut_state& has,
                             std::span<const float> parameters) {
+  anybody_promoted_ = true;
   const auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";

@@ -39,7 +39,7 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
     state.reduce = options.reduce;
-    state.clip_norm = options.clip_norm;
+    state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
@@ -169,6 +169,7 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
 
 double shard_memory::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_.at(step.slot);
+  if (chunk.clip_norm == 0) return 0;
   std::vector<kernels::gradient> gradients;
   for (const auto& input : from) {
     const auto* payload = endpoint_.find(input.payload);

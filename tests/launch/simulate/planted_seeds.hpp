@@ -91,7 +91,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::spare_taken_twice, 1},
       {bug::spare_outlives_its_job, 1},
       {bug::norm_not_told_again, 24},
-      {bug::norm_not_handed_to_replicas, 1221},
+      {bug::norm_not_handed_with_steps, 580},
+      {bug::norm_not_handed_with_seeds, 1481},
   };
   return seeds;
 }

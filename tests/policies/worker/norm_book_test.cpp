@@ -49,7 +49,7 @@ TEST(norm_book, adds_in_one_order_whichever_part_comes_last) {
   }
 }
 
-TEST(norm_book, keeps_two_clocks_apart) {
+TEST(norm_book, keeps_clocks_apart) {
   auto book = book_of_two_tables();
   book.add_part(3, 0, 0, 1.0);
   book.add_part(3, 0, 1, 10.0);
@@ -57,11 +57,11 @@ TEST(norm_book, keeps_two_clocks_apart) {
   EXPECT_TRUE(book.add_part(7, 0, 1, 10.0));
   EXPECT_EQ(book.sum_of(0), std::nullopt);
   EXPECT_EQ(book.sum_of(1), 30.0);
-  book.add_part(3, 0, 2, 5.0);  // takes the place of clock 0
-  EXPECT_FALSE(book.add_part(3, 1, 0, 1.0)) << "of the past";
-  book.add_part(3, 1, 2, 5.0);
-  EXPECT_TRUE(book.add_part(7, 0, 2, 5.0));
-  EXPECT_EQ(book.sum_of(2), 15.0);
+  book.add_part(3, 0, 3, 5.0);  // takes the place of clock 1, whose sum is known
+  EXPECT_EQ(book.sum_of(1), std::nullopt);
+  book.add_part(3, 1, 0, 1.0);
+  EXPECT_TRUE(book.add_part(7, 0, 0, 1.0)) << "some chunk still waits for it";
+  EXPECT_EQ(book.sum_of(0), 3.0);
 }
 
 TEST(norm_book, takes_the_sum_from_a_shard_that_has_made_the_step) {
@@ -88,14 +88,37 @@ TEST(norm_book, adds_up_when_it_has_all_tables) {
   EXPECT_FALSE(book.add_part(3, 6, 5, 2.0)) << "a chunk that there is not";
 }
 
-TEST(norm_book, asks_once_a_round) {
+TEST(norm_book, asks_when_a_chunk_has_told_its_part_twice_since) {
   auto book = book_of_two_tables();
   EXPECT_TRUE(book.asks(3, 1, 4));
-  EXPECT_FALSE(book.asks(7, 0, 4));
-  EXPECT_TRUE(book.asks(3, 1, 4)) << "what was asked for may be lost";
+  EXPECT_FALSE(book.asks(7, 0, 4)) << "what was asked for is on its way";
+  EXPECT_TRUE(book.asks(7, 0, 4)) << "it is lost";
+  EXPECT_FALSE(book.asks(3, 1, 4));
+  EXPECT_TRUE(book.asks(3, 1, 4));
   EXPECT_TRUE(book.asks(7, 0, 5));
   book.add_sum(4, 1.0);
   EXPECT_FALSE(book.asks(3, 1, 4));
+}
+
+// The shard's next process may have fewer pushes.
+TEST(norm_book, forgets_the_parts_of_a_shard_that_is_replaced) {
+  auto book = book_of_two_tables();
+  book.add_part(3, 0, 0, 1.0);
+  book.add_part(3, 1, 0, 2.0);
+  book.forget_parts(3, 0);
+  EXPECT_FALSE(book.add_part(7, 0, 0, 4.0));
+  EXPECT_TRUE(book.add_part(3, 0, 0, 0.5));
+  EXPECT_EQ(book.sum_of(0), 6.5);
+  book.forget_parts(3, 1);
+  EXPECT_EQ(book.sum_of(0), 6.5) << "it is told already";
+}
+
+TEST(norm_book, has_room_for_so_many_clocks) {
+  auto book = book_of_two_tables();
+  for (std::uint64_t clock = 0; clock < 2 * norm_book::clocks_max; ++clock)
+    EXPECT_FALSE(book.add_part(3, 0, clock, 1.0));
+  EXPECT_FALSE(book.add_part(3, 1, 2 * norm_book::clocks_max - 1, 1.0));
+  EXPECT_TRUE(book.add_part(7, 0, 2 * norm_book::clocks_max - 1, 1.0));
 }
 
 }  // namespace
