@@ -101,14 +101,16 @@ def test_the_norm_of_all_tables_is_clipped(run: Run) -> None:
         with tidegate.session() as s:
             a = s.table("a", 3, optimizer=tidegate.sgd(1.0))
             b = s.table("b", 1, optimizer=tidegate.sgd(1.0))
+            sums = s.table("sums", 1, optimizer=tidegate.assign())  # no gradient
             for scale in (1, 0.125):  # the mean's norm is 5, and 0.625
                 a.grad[:] = [0, 3 * scale * s.rank * 2, 0]
                 b.grad[:] = [4 * scale]
-                s.exchange([a, b])
-            return [float(x) for x in [*a.value, *b.value]]
+                sums.grad[:] = [1000]
+                s.exchange([a, b, sums])
+            return [float(x) for x in [*a.value, *b.value, *sums.value]]
 
     clipped = run(train, workers=2, shards=2, clip_norm=2.5).returns
-    assert clipped == [[0, -1.5 - 0.375, 0, -2 - 0.5]] * 2, "halved, then left alone"
-    assert run(train, workers=2, shards=2).returns == [[0, -3.375, 0, -4.5]] * 2
+    assert clipped == [[0, -1.5 - 0.375, 0, -2 - 0.5, 1000]] * 2, "halved, then left alone"
+    assert run(train, workers=2, shards=2).returns == [[0, -3.375, 0, -4.5, 1000]] * 2
     with pytest.raises(tidegate.TidegateError, match="no clock has one gradient of all workers"):
         run(train, workers=2, shards=2, clip_norm=2.5, consistency="async")
