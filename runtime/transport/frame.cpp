@@ -32,6 +32,12 @@ bool carries_payload(const frame_header& header) noexcept {
          (answers && header.code == 0);
 }
 
+// These have no min clock.
+constexpr bool carries_squares(frame_kind kind) noexcept {
+  return kind == frame_kind::norm_part || kind == frame_kind::norm ||
+         kind == frame_kind::step || kind == frame_kind::steps || kind == frame_kind::seed;
+}
+
 constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
                                       frame_flag_pull | frame_flag_applied | frame_flag_up |
                                       frame_flag_again | frame_flag_squares;
@@ -48,7 +54,10 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 16, header.epoch);
   put(wire, 24, header.clock);
   put(wire, 32, header.version);
-  put(wire, 40, header.min_clock);
+  if (carries_squares(header.kind))
+    put(wire, 40, header.squares);
+  else
+    put(wire, 40, header.min_clock);
   put(wire, 48, header.payload_bytes);
   put(wire, 56, header.request);
   put(wire, 64, header.incarnation);
@@ -60,7 +69,6 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 88, header.version_buffer);
   put(wire, 90, header.shard);
   put(wire, 92, header.rate);
-  put(wire, 96, header.squares);
   return wire;
 }
 
@@ -86,7 +94,10 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.epoch = get<std::uint64_t>(wire, 16);
   header.clock = get<std::uint64_t>(wire, 24);
   header.version = get<std::uint64_t>(wire, 32);
-  header.min_clock = get<std::uint64_t>(wire, 40);
+  if (carries_squares(header.kind))
+    header.squares = get<double>(wire, 40);
+  else
+    header.min_clock = get<std::uint64_t>(wire, 40);
   header.payload_bytes = get<std::uint64_t>(wire, 48);
   header.request = get<std::uint64_t>(wire, 56);
   header.incarnation = get<std::uint32_t>(wire, 64);
@@ -98,7 +109,6 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.version_buffer = get<std::uint16_t>(wire, 88);
   header.shard = get<std::uint16_t>(wire, 90);
   header.rate = get<float>(wire, 92);
-  header.squares = get<double>(wire, 96);
   if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
   if (!std::isfinite(header.rate) || header.rate < 0)
