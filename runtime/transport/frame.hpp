@@ -1,9 +1,9 @@
 // The header of every frame on the data plane, and its wire form: 96 bytes, little endian.
 //
 //   0 magic u32 | 4 version u8 | 5 kind u8 | 6 flags u16 | 8 job token u64 | 16 epoch u64 |
-//   24 clock u64 | 32 version u64 | 40 min clock u64, or squares f64 | 48 payload bytes u64 | 56 request u64 |
-//   64 incarnation u32 | 68 worker u32 | 72 table u32 | 76 chunk u32 | 80 code u32 |
-//   84 count u32 | 88 version buffer u16 | 90 shard u16 | 92 rate f32
+//   24 clock u64 | 32 version u64 | 40 min clock u64, or squares f64 | 48 payload bytes u64 |
+//   56 request u64 | 64 incarnation u32 | 68 worker u32 | 72 table u32 | 76 chunk u32 | 80 code
+//   u32 | 84 count u32 | 88 version buffer u16 | 90 shard u16 | 92 rate f32
 //
 // decode() trusts nothing: it returns a header only for bytes that encode() could have made.
 // Whether token, table or chunk exist is for the receiver to say. Pure functions, any thread.
