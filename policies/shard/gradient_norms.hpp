@@ -4,7 +4,7 @@
 // which the step is made. After Pascanu et al., ICML 2013 (clipping by the norm); two phases,
 // as no shard has the whole gradient.
 //
-// The sum stays known until two clocks later, and goes to replicas with each step: a shard may
+// The sums of the last clocks stay known, and go to replicas with steps and seeds: a shard may
 // have made the step of a clock while another one, whose primary died, measures it again. A
 // member that comes back, and so lacks what the first has told, pushes that clock again and is
 // told the sum. Those that have pushed a clock may all have left for good before they told its

@@ -63,17 +63,17 @@ norm_book::part* norm_book::part_of(clock_record& record, std::uint32_t table,
 bool norm_book::add_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
                          double squares) {
   auto& record = at(clock);
-  auto* const told = part_of(record, table, chunk);
-  if (told == nullptr) return false;
-  told->squares = squares;  // measured again, it may be another
-  if (!std::exchange(told->is_here, true)) --record.missing;
+  auto* const found = part_of(record, table, chunk);
+  if (found == nullptr) return false;
+  found->squares = squares;  // measured again, it may be another
+  if (!std::exchange(found->is_here, true)) --record.missing;
   return add_up(record);
 }
 
 void norm_book::forget_parts(std::uint32_t table, std::uint32_t chunk) {
   for (auto& record : clocks_) {
-    auto* const told = record.is_known ? nullptr : part_of(record, table, chunk);
-    if (told != nullptr && std::exchange(told->is_here, false)) ++record.missing;
+    auto* const found = record.is_known ? nullptr : part_of(record, table, chunk);
+    if (found != nullptr && std::exchange(found->is_here, false)) ++record.missing;
     record.has_asked = false;
   }
 }
@@ -82,7 +82,7 @@ void norm_book::forget_parts(std::uint32_t table, std::uint32_t chunk) {
 bool norm_book::add_up(clock_record& into) const {
   if (!has_begun_ || into.is_known || into.missing > 0 || tables_.empty()) return false;
   for (const auto& [table, parts] : into.parts)
-    for (const auto& told : parts) into.sum += told.squares;
+    for (const auto& entry : parts) into.sum += entry.squares;
   into.is_known = true;
   return true;
 }
@@ -102,13 +102,13 @@ std::optional<double> norm_book::sum_of(std::uint64_t clock) const {
 
 bool norm_book::asks(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock) {
   auto& record = at(clock);
-  auto* const told = part_of(record, table, chunk);
-  if (told == nullptr || record.is_known) return false;
-  if (record.has_asked && !std::exchange(told->is_told_again, true)) return false;
+  auto* const found = part_of(record, table, chunk);
+  if (found == nullptr || record.is_known) return false;
+  if (record.has_asked && !std::exchange(found->is_repeated, true)) return false;
   record.has_asked = true;
   for (auto& [id, parts] : record.parts)
-    for (auto& other : parts) other.is_told_again = false;
-  told->is_told_again = true;
+    for (auto& other : parts) other.is_repeated = false;
+  found->is_repeated = true;
   return true;
 }
 

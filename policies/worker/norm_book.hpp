@@ -51,7 +51,7 @@ class norm_book {
  private:
   struct part {
     bool is_here = false;
-    bool is_told_again = false;  // since shards were asked
+    bool is_repeated = false;  // since shards were asked
     double squares = 0.0;
   };
   using chunk_parts = std::map<std::uint32_t, std::vector<part>>;  // by table

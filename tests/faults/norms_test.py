@@ -8,10 +8,10 @@ OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "
 
 class Norms(FaultTest):
     def yaml(self, pause, clip_norm=5.0, way="exchange", **cluster):
-        made = json.loads(cluster_yaml({"job": {
+        spec = json.loads(cluster_yaml({"job": {
             "workers": 3, "mode": ["workload", 600, pause, way], "optimizer": {"name": "momentum", "learning_rate": 0.05},
             "gradients": {"clip_norm": clip_norm}}}, **cluster))
-        return json.dumps({**made, "supervision": OFTEN})
+        return json.dumps({**spec, "supervision": OFTEN})
 
     def test_same_bits_on_any_number_of_shards_and_any_transport(self):
         expected = self.hash_of(self.run_to_end(self.yaml(0, shards=1)))

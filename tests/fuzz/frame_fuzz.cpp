@@ -19,11 +19,11 @@ using namespace tidegate;
 
 constexpr std::uint64_t job = 1;
 
-policies::shard_core make_core(policies::consistency_spec how, bool clips_by_norm) {
+policies::shard_core make_core(policies::consistency_spec consistency, bool clips_by_norm) {
   policies::shard_core core;
   core.admin().open_job(job, {.epoch = 1,
                               .workers = 3,
-                              .consistency = how,
+                              .consistency = consistency,
                               .workers_come_back = true,
                               .clips_by_norm = clips_by_norm});
   const std::vector<policies::chunk_place> places{{0, 0, 0, 4}, {1, 0, 4, 4}};

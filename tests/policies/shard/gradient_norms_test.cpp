@@ -175,10 +175,10 @@ TEST_F(clipped_job, does_not_measure_a_clock_that_nobody_pushes) {
   auto earlier = pushed;
   earlier.clock = 1;
   core_.norms().tell_all(earlier, 5, out);
-  const auto told = all<tell_norm_part>(out);
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_FALSE(told[0].is_empty);
-  EXPECT_TRUE(told[1].is_empty) << "chunk 0 is past clock 1, and chunk 2 is not";
+  const auto parts = all<tell_norm_part>(out);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_FALSE(parts[0].is_empty);
+  EXPECT_TRUE(parts[1].is_empty) << "chunk 0 is past clock 1, and chunk 2 is not";
 }
 
 TEST_F(clipped_job, does_not_listen_to_strangers) {
