@@ -32,7 +32,8 @@ struct call_text {
     return "take in the change of rank " + std::to_string(call.change.rank);
   }
   std::string operator()(const join_barrier_call& call) const {
-    return "hold clock " + std::to_string(call.clock);
+    return call.clock == clock_vector::infinity ? "let go of a clock that it holds"
+                                                : "hold clock " + std::to_string(call.clock);
   }
 };
 

@@ -78,6 +78,10 @@ struct joining {
 struct joining_told {
   worker_hello hello;
 };
+// A rank that was to join does not: shards let go of the clock that they hold.
+struct joining_ended {
+  std::optional<promotion> died;  // of the group that had asked them to hold it
+};
 
 struct call_group {
   std::uint32_t remaining = 0;                  // calls of this stage without an answer
@@ -85,7 +89,7 @@ struct call_group {
   std::size_t job = 0;
   std::vector<ticket> waiting;
   std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion,
-               aggregator_set_up, leaving, leaving_told, joining, joining_told>
+               aggregator_set_up, leaving, leaving_told, joining, joining_told, joining_ended>
       about;
   std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
   std::uint64_t last_clock = 0;                        // the most

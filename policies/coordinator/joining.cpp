@@ -81,15 +81,6 @@ void member_changes::ask_to_hold(std::size_t index, joining join, std::vector<ti
     state_.calls.call(group, recipient, asked, out);
 }
 
-// Nobody waits for the answers; whoever is called next hears it first.
-void member_changes::let_go_of(const job_record& job, coordinator_effects& out) {
-  for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
-    out.calls.push_back(
-        {recipient.index, state_.calls.next_id(),
-         join_barrier_call{.token = job.token, .clock = clock_vector::infinity, .rank = 0}, "",
-         recipient.member});
-}
-
 void member_changes::held(std::int64_t now, const call_group& done, coordinator_effects& out) {
   auto& job = state_.jobs[done.job];
   auto join = std::get<joining>(done.about);
@@ -104,8 +95,8 @@ void member_changes::held(std::int64_t now, const call_group& done, coordinator_
     join.tries = std::min(join.tries + 1, tries_max);
     return ask_to_hold(done.job, std::move(join), done.waiting, out);
   }
-  job.joining = false;
   if (!stands || !settled) return give_up_joining(done, join, stands, out);
+  job.joining = false;
   worker.invited = false;
   worker.tables.reset();
   worker.last = {};
@@ -119,9 +110,16 @@ void member_changes::held(std::int64_t now, const call_group& done, coordinator_
   state_.admissions.admit_early(out);
 }
 
+// Nobody else joins before all have let go: the call may come to one twice, and would let go of
+// the next clock.
 void member_changes::give_up_joining(const call_group& done, const joining& join, bool stands,
                                      coordinator_effects& out) {
-  let_go_of(state_.jobs[done.job], out);
+  const auto group = state_.calls.make_group(done.job, 0);
+  state_.calls.group(group).about = joining_ended{done.died};
+  const join_barrier_call release{
+      .token = state_.jobs[done.job].token, .clock = clock_vector::infinity, .rank = 0};
+  for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
+    state_.calls.call(group, recipient, release, out);
   for (const auto requester : done.waiting)
     if (!stands)
       refuse(requester, errc::cancelled,
@@ -130,8 +128,12 @@ void member_changes::give_up_joining(const call_group& done, const joining& join
       out.answers.push_back({requester, done.failure, {}});
     else
       state_.admissions.wait_early(join.hello, requester);
-  // Whoever has died is missed first, and its successor tells.
-  const auto& died = done.died;
+}
+
+// Whoever has died is missed first, and its successor tells.
+void member_changes::let_go(const call_group& done, coordinator_effects& out) {
+  state_.jobs[done.job].joining = false;
+  const auto& died = std::get<joining_ended>(done.about).died;
   if (!died || state_.replicas[died->shard].serving_view() != died->view)
     state_.admissions.admit_early(out);
 }

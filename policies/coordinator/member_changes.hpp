@@ -37,9 +37,10 @@ class member_changes {
   // chunk has come to.
   void begin_joining(const worker_hello& hello, ticket requester, coordinator_effects& out);
   // Take in that all calls of a step of joining are answered: first shards hold a clock, or are
-  // beyond it, then all have been told.
+  // beyond it, then all have been told, or have let go of it.
   void held(std::int64_t now, const call_group& done, coordinator_effects& out);
   void joined(const call_group& done, coordinator_effects& out);
+  void let_go(const call_group& done, coordinator_effects& out);
   // Returns true while the news that this rank has left is on its way to the shards.
   bool shards_hear_of(std::size_t job, std::uint32_t rank) const;
   // Refuses all requests to leave that wait, of a job that has failed.
@@ -53,7 +54,6 @@ class member_changes {
                  coordinator_effects& out);
   void ask_to_hold(std::size_t job, joining join, std::vector<ticket> waiting,
                    coordinator_effects& out);
-  void let_go_of(const job_record& job, coordinator_effects& out);
   void give_up_joining(const call_group& done, const joining& join, bool stands,
                        coordinator_effects& out);
   void change_membership(std::int64_t now, job_record& job, std::uint32_t rank,

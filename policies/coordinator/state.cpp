@@ -45,6 +45,7 @@ void coordinator_state::close(std::int64_t now, call_group& done, coordinator_ef
     return changes.left_told(now, done, out);
   if (std::holds_alternative<joining>(done.about)) return changes.held(now, done, out);
   if (std::holds_alternative<joining_told>(done.about)) return changes.joined(done, out);
+  if (std::holds_alternative<joining_ended>(done.about)) return changes.let_go(done, out);
   if (const auto* entry = std::get_if<promotion>(&done.about))
     return replicas.promoted(now, *entry, done.failure, out);
   if (std::holds_alternative<new_replica>(done.about)) return replicas.linked(now, done, out);

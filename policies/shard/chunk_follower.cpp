@@ -117,10 +117,12 @@ void chunk_follower::follow_seed(const followed_step& step, const seed_state& st
   TIDEGATE_ASSERT(state.now.ranks.size() == chunk.ranks(), "of the same job");
   followed.stepping = false;
   followed.has_seed = true;
-  for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank)
-    if (const auto& worker = chunk.job().ranks[rank]; worker.member)
-      // What was handed over may be older than the news that it joins.
-      state_.pushes.set_next(slot, rank, std::max(state.now.ranks[rank].next, worker.joined));
+  for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank) {
+    const auto& worker = chunk.job().ranks[rank];
+    // What was handed over may be older than the news that it joins.
+    const auto joined = worker.member ? worker.joined : 0;
+    state_.pushes.set_next(slot, rank, std::max(state.now.ranks[rank].next, joined));
+  }
   if (state.norm && !is_planted(planted_bug::norm_not_handed_with_seeds))
     state_.norms.note(chunk.job(), state.norm->clock, state.norm->squares);
   chunk.versions.take_over(state.now.version, state.kept);

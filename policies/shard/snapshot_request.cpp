@@ -76,9 +76,9 @@ cut_state snapshot_request::progress(std::uint32_t slot) const {
     // One that pushes elsewhere holds nothing up.
     saved.finished = (job.ranks[rank].finished && !job.ranks[rank].left) ||
                      (!exact && !job.ranks[rank].member);
-    // Under bsp pushes may be held; who is summed on the way is where all are.
-    saved.next = state_.pushes.next(slot, rank);
-    if (exact && !saved.finished) saved.next = state.version;
+    // Under bsp pushes may be held; who is summed on the way is where all are, and so are those
+    // of an aggregator that has said farewell as its members had left.
+    saved.next = exact ? state.version : state_.pushes.next(slot, rank);
     if (is_planted(planted_bug::cut_forgets_who_has_pushed)) saved.next = 0;
   }
   return state;
@@ -92,9 +92,9 @@ void snapshot_request::restore(std::uint32_t slot, std::uint64_t version,
   chunk.versions.begin_at(version);
   std::vector<std::uint64_t> through(ranks.size(), 0);
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-    if (!chunk.job().ranks[rank].member) continue;
-    through[rank] = ranks[rank].next;
+    // Who had joined and is not here has left its pushes, and joins behind them.
     state_.pushes.set_next(slot, rank, ranks[rank].next);
+    if (chunk.job().ranks[rank].member) through[rank] = ranks[rank].next;
   }
   chunk.policy->restore(version, through);
 }

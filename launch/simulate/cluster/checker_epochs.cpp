@@ -28,9 +28,11 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
   if (!at) return fail("checkpoints", where + "goes on, though it never was");
   at->opened_in = epoch_;
   check_early_seeds(job, table, chunk, values);
-  if (!goes_back(jobs_.at(job).spec, *at, values, ranks))
+  const auto& spec = jobs_.at(job).spec;
+  if (!goes_back(spec, *at, values, ranks))
     fail("checkpoints",
          where + "goes on from what never was, or says that it has other pushes");
+  at->forget_ranks_from(spec.workers);
 }
 
 bool checker::goes_back(const policies::job_spec& job, chunk_history& chunk,
@@ -53,6 +55,15 @@ bool checker::goes_back(const policies::job_spec& job, chunk_history& chunk,
     return true;
   }
   return false;
+}
+
+bool checker::may_not_go_on() const {
+  return epoch_ > 1 && std::any_of(expected_.begin(), expected_.end(), [&](const auto& entry) {
+           const auto& spec = entry.second.spec;
+           return spec.aggregators.kind != policies::aggregators_kind::none &&
+                  spec.consistency.kind != policies::consistency_kind::bsp &&
+                  membership_.anybody_left(spec.name);
+         });
 }
 
 void checker::handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,

@@ -42,6 +42,12 @@ void chunk_history::return_to(const version& ghost, const std::set<update>& with
   roll_back(1);
 }
 
+void chunk_history::forget_ranks_from(std::uint32_t first) {
+  std::erase_if(written, [&](const auto& entry) {
+    return entry.first.rank >= first && !at.contains(entry.first);
+  });
+}
+
 chunk_history::contains chunk_history::updates_in(const version& found) const {
   return [this, count = found.updates](const update& pushed) {
     const auto place = at.find(pushed);

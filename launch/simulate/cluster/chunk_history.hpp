@@ -50,6 +50,9 @@ struct chunk_history {
   void roll_back(std::size_t found);
   // A ghost is what is there now, with just these updates.
   void return_to(const version& ghost, const std::set<update>& with);
+  // Forgets what ranks from this one on have written that is not applied: everything goes back
+  // to before they joined.
+  void forget_ranks_from(std::uint32_t first);
   // Valid as long as the history.
   contains updates_in(const version& found) const;
   std::pair<version, std::set<update>> ghost_of(const version& found) const;

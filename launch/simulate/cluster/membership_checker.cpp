@@ -24,7 +24,10 @@ void membership_checker::changed(const std::string& job,
     log_.fail("who left", "job " + job + " has forgotten who joined or left");
   known = changes;
   for (const auto& change : changes)
-    if (!change.joins) ever_left_[job].insert(change.rank);
+    if (change.joins)
+      ever_joined_.insert(job);
+    else
+      ever_left_[job].insert(change.rank);
 }
 
 // Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.

@@ -19,7 +19,7 @@ class membership_checker {
   // `log` outlives it.
   explicit membership_checker(violation_log& log) : log_(log) {}
 
-  // Who joins and leaves is counted anew; who has ever left is kept.
+  // Who joins and leaves is counted anew; who has ever joined or left is kept.
   void begin_epoch() { changes_.clear(); }
   // Who joins and leaves the job, in this epoch: of a rank that leaves, what it pushed of its
   // clock and later ones is not applied, and what it pushed before may be.
@@ -31,6 +31,8 @@ class membership_checker {
   bool has_left(const std::string& job, std::uint32_t rank) const;
   bool anybody_left(const std::string& job) const { return ever_left_.contains(job); }
   bool anybody_left() const noexcept { return !ever_left_.empty(); }
+  // Returns true if anybody has ever joined the job, in this epoch or one before.
+  bool anybody_joined(const std::string& job) const { return ever_joined_.contains(job); }
 
  private:
   // Whether the rank pushes that clock.
@@ -39,6 +41,7 @@ class membership_checker {
   violation_log& log_;
   std::map<std::string, std::vector<policies::membership_change>> changes_;  // by job
   std::map<std::string, std::set<std::uint32_t>> ever_left_;                 // by job
+  std::set<std::string> ever_joined_;                                        // jobs
 };
 
 }  // namespace tidegate::sim

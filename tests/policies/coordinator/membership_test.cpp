@@ -240,6 +240,27 @@ TEST_F(workers_that_join, one_that_is_not_wanted_any_more_is_sent_away_and_nobod
   EXPECT_EQ(asked[0].clock, clock_vector::infinity) << "let go of";
 }
 
+// The word that it is let go of may be lost with a connection.
+TEST_F(workers_that_join, a_clock_is_held_until_every_shard_has_let_go_of_it) {
+  ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
+  core->worker_joined(3, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 61, out);
+  ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
+  answer({0});
+  for (const auto& call : std::exchange(out.calls, {}))
+    if (call.shard == 1) core->call_done(5, call.call, {}, out, 0);
+  ASSERT_TRUE(core->scale(6, "a", 4, out).ok());
+  core->worker_joined(6, {.job = "a", .rank = 3, .incarnation = 2, .address = "next"}, 62, out);
+  EXPECT_TRUE(out.calls.empty()) << "the next one waits";
+  core->shard_joined(7, 0, "s0", 3, out);
+  auto asked = calls<join_barrier_call>();
+  ASSERT_EQ(asked.size(), 1U) << "a new connection, the same word";
+  EXPECT_EQ(asked[0].clock, clock_vector::infinity);
+  answer({0});
+  asked = calls<join_barrier_call>();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_NE(asked[0].clock, clock_vector::infinity) << "now the next one";
+}
+
 TEST_F(workers_that_join, the_next_coordinator_lets_go_of_what_was_held) {
   ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
   core->worker_joined(3, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 61, out);

@@ -1,5 +1,4 @@
 // Ranks that leave their job for good, or join it, as a shard sees them.
-#include "policies/model/membership_schedule.hpp"
 #include "tests/policies/shard/fixture.hpp"
 
 namespace tidegate::policies {
@@ -14,19 +13,6 @@ membership_change leaves(std::uint32_t number, std::uint32_t rank, std::uint64_t
           .clock = clock,
           .joins = false,
           .pushes_here = pushes_here};
-}
-
-TEST(membership_schedule, a_mean_is_over_who_pushes_the_clock) {
-  membership_schedule member(4);
-  EXPECT_EQ(member.contributors(0), 4U);
-  member.change(10, false);
-  member.change(7, false);
-  member.change(8, true);
-  EXPECT_EQ(member.contributors(6), 4U);
-  EXPECT_EQ(member.contributors(7), 3U);
-  EXPECT_EQ(member.contributors(8), 4U);
-  EXPECT_EQ(member.contributors(10), 3U);
-  EXPECT_EQ(member.contributors(~std::uint64_t{0}), 3U);
 }
 
 TEST(join_barrier, the_others_are_not_held_up_and_the_mean_is_over_them) {
@@ -188,6 +174,33 @@ TEST(join_barrier, the_last_cut_has_who_left_where_the_others_ended) {
       EXPECT_EQ(rank.next, 4U);
 }
 
+// An aggregator says farewell when all of its members have left.
+TEST(join_barrier, a_cut_under_bsp_has_who_said_farewell_where_the_others_are) {
+  auto core = make_core(bsp, 2);
+  shard_effects out;
+  for (const auto chunk : {0U, 2U}) core.push(tag(1, 0, chunk), 1, out);
+  for (const auto chunk : {0U, 2U}) core.push(tag(0, 0, chunk), 1, out);
+  core.admin().has_finished(job, 1, out);
+  out.clear();
+  const std::vector<std::uint32_t> tables{5};
+  ASSERT_EQ(core.snapshots().cut(job, 3, tables, out),
+            sharding::snapshot_request::nothing_gone_by);
+  for (std::uint64_t clock = 1; clock < 3; ++clock)
+    for (const auto chunk : {0U, 2U}) core.push(tag(0, clock, chunk), 1, out);
+  const auto taken = all<shard_effects::snapshot>(out);
+  ASSERT_EQ(taken.size(), 2U);
+  const auto ranks = core.snapshots().cut_of(taken[0].slot).ranks;
+  EXPECT_EQ(ranks[1].next, 3U);
+
+  auto next = make_core(bsp, 2);
+  for (std::uint32_t slot = 0; slot < 2; ++slot) next.snapshots().restore(slot, 3, ranks);
+  out.clear();
+  next.push(tag(0, 3), 1, out);
+  next.push(tag(1, 3), 2, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U) << "it pushes from there like the others";
+  EXPECT_EQ(all<apply>(out)[0].count, 2U);
+}
+
 TEST(join_barrier, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;
@@ -229,12 +242,12 @@ TEST(join_barrier, a_replica_makes_the_means_that_it_is_told) {
 }
 
 // A job of two ranks that begins with one; one chunk.
-shard_core make_room(std::uint32_t its_epoch = epoch) {
+shard_core make_room(std::uint32_t its_epoch = epoch, const consistency_spec& policy = bsp) {
   shard_core core;
   const std::vector<std::uint32_t> members{0};
   core.admin().open_job(job, {.epoch = its_epoch,
                               .workers = 2,
-                              .consistency = bsp,
+                              .consistency = policy,
                               .workers_come_back = false,
                               .members = members,
                               .replicated = false,
@@ -245,6 +258,26 @@ shard_core make_room(std::uint32_t its_epoch = epoch) {
   EXPECT_EQ(core.admin().admit_worker(job, 1, 1), reply_code::unknown_worker)
       << "not of the job";
   return core;
+}
+
+// A checkpoint has its pushes, and the job goes on from there without it.
+TEST(join_barrier, who_had_joined_before_all_went_back_joins_behind_its_pushes) {
+  const consistency_spec ssp{consistency_kind::ssp, 5};
+  auto core = make_room(epoch, ssp);
+  const std::vector<rank_progress> ranks{{4, false}, {9, true}};
+  core.snapshots().restore(0, 13, ranks);
+  EXPECT_EQ(core.snapshots().progress(0).ranks[1].next, 9U);
+  shard_effects out;
+  EXPECT_EQ(core.membership().hold(job, 6, 1, out), 9U) << "it has pushed that already";
+  EXPECT_EQ(core.membership().hold(job, 11, 1, out), 0U);
+
+  auto replica = make_room(0, ssp);
+  const shard_core::followed_step seed{job, 5, 0, 13, all_ranks, 0, 1};
+  sharding::seed_state state;
+  state.now = core.snapshots().progress(0);
+  ASSERT_EQ(replica.follower().begin_seed(seed).kind, push_admission::verdict::take);
+  replica.follower().follow_seed(seed, state, out);
+  EXPECT_EQ(replica.snapshots().progress(0).ranks[1].next, 9U);
 }
 
 TEST(join_barrier, who_joins_is_waited_for_from_its_clock_on) {
