@@ -11,6 +11,7 @@
 
 #include "runtime/kernels/steps_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tidegate::runtime::kernels::HWY_NAMESPACE {
@@ -59,6 +60,13 @@ void by_type(const Step& step, const dense_inputs& inputs, const chunk_arrays& a
       return by_count<element::bfloat16>(step, inputs, at);
   }
 }
+
+// What the registry says of an optimizer is what its vector step does.
+#define TIDEGATE_CHECK(name, number)                                                      \
+  static_assert(name##_step::has_before == optimizers::name::traits().reads_parameters && \
+                name##_step::states == optimizers::name::traits().state_arrays);
+TIDEGATE_OPTIMIZERS(TIDEGATE_CHECK)
+#undef TIDEGATE_CHECK
 
 void step_here(const coefficients& c, const dense_inputs& inputs, const chunk_arrays& at) {
   switch (c.kind) {

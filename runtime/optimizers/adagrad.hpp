@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
@@ -22,8 +23,9 @@ struct adagrad {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of adagrad_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& options, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& a, Real& /*b*/) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& options,
+                                        const step_rates<Real>& rates, Real g, Real& w, Real& a,
+                                        Real& /*b*/) {
     a = a + g * g;
     w = w - rates.rate * g / (std::sqrt(a) + static_cast<Real>(options.epsilon));
   }

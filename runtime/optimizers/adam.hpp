@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
@@ -24,8 +25,9 @@ struct adam {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of adam_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& options, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& a, Real& b) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& options,
+                                        const step_rates<Real>& rates, Real g, Real& w, Real& a,
+                                        Real& b) {
     const auto beta1 = static_cast<Real>(options.beta1);
     const auto beta2 = static_cast<Real>(options.beta2);
     a = beta1 * a + (Real{1} - beta1) * g;

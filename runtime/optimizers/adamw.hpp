@@ -2,6 +2,7 @@
 // 2; the decay follows lr, as in common frameworks).
 #pragma once
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/adam.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
@@ -21,8 +22,9 @@ struct adamw {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of adamw_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& options, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& a, Real& b) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& options,
+                                        const step_rates<Real>& rates, Real g, Real& w, Real& a,
+                                        Real& b) {
     w = w * rates.kept;
     adam::step(options, rates, g, w, a, b);
   }

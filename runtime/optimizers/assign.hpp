@@ -2,6 +2,7 @@
 // step: under bsp those of all workers, for programs that step by themselves (all-reduce).
 #pragma once
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
@@ -11,6 +12,7 @@ struct assign {
     optimizer_traits traits;
     traits.kind = optimizer_kind::assign;
     traits.name = "assign";
+    traits.reads_parameters = false;
     traits.options = optimizer_option::learning_rate;
     traits.defaults.kind = traits.kind;
     traits.defaults.learning_rate = 1.0F;
@@ -20,8 +22,9 @@ struct assign {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of assign_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& /*options*/, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& /*a*/, Real& /*b*/) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& /*options*/,
+                                        const step_rates<Real>& rates, Real g, Real& w,
+                                        Real& /*a*/, Real& /*b*/) {
     w = rates.rate * g;
   }
 };

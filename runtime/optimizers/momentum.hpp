@@ -1,6 +1,7 @@
 // Momentum: v = mu v + g; w -= lr v (Polyak 1964, as in common frameworks).
 #pragma once
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
@@ -19,8 +20,9 @@ struct momentum {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of momentum_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& options, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& a, Real& /*b*/) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& options,
+                                        const step_rates<Real>& rates, Real g, Real& w, Real& a,
+                                        Real& /*b*/) {
     const auto mu = static_cast<Real>(options.momentum);
     a = mu * a + g;
     w = w - rates.rate * a;

@@ -60,6 +60,7 @@ struct optimizer_traits {
   optimizer_kind kind = optimizer_kind::sgd;
   std::string_view name;
   std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
+  bool reads_parameters = true;    // false: the new ones follow from the gradient alone
   optimizer_option options = optimizer_options_of_steps;
   bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)
   optimizer_options defaults;  // as in common frameworks

@@ -1,6 +1,7 @@
 // Stochastic gradient descent: w -= lr g.
 #pragma once
 
+#include "runtime/base/host_device.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
@@ -18,8 +19,9 @@ struct sgd {
   // One step of one parameter `w` with the gradient `g`; `a` and `b` are its state. The
   // vectors of sgd_inl.hpp make the same roundings in float32.
   template <class Real>
-  static void step(const optimizer_options& /*options*/, const step_rates<Real>& rates, Real g,
-                   Real& w, Real& /*a*/, Real& /*b*/) {
+  TIDEGATE_HOST_DEVICE static void step(const optimizer_options& /*options*/,
+                                        const step_rates<Real>& rates, Real g, Real& w,
+                                        Real& /*a*/, Real& /*b*/) {
     w = w - rates.rate * g;
   }
 };

@@ -1,5 +1,5 @@
-// The gradient that a step is made with, of the sum of what workers pushed. Compiled once per
-// vector width.
+// The gradient that a step is made with, of the sum of what workers pushed: reduced.hpp on
+// vectors. Compiled once per vector width.
 #if defined(TIDEGATE_KERNELS_REDUCED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEGATE_KERNELS_REDUCED_INL
 #undef TIDEGATE_KERNELS_REDUCED_INL
@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace tidegate::runtime::kernels::HWY_NAMESPACE {
 
-// Scaled, and brought into [-limit, limit]. Compared and not by Min and Max, which drop a NaN
-// on some machines: it compares as neither, and stays.
+// Scaled, and brought into [-limit, limit], with the roundings of the scalar form. Min and Max
+// drop a NaN on some machines.
 template <class D>
 HWY_INLINE hn::Vec<D> reduced(D d, hn::Vec<D> sum, const coefficients& c) {
   const auto g = hn::Mul(hn::Set(d, c.scale), sum);
