@@ -1,11 +1,10 @@
 #include "runtime/kernels/update.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/tree.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::runtime::kernels {
@@ -15,58 +14,6 @@ namespace {
 // Floats: all partial sums of a deep tree stay in the L1 cache, and every input is read in runs
 // that are long enough for the memory. 128 to 512 measured alike, 1024 clearly worse.
 constexpr std::size_t block = 256;
-
-operand at_offset(const gradient& g, std::size_t offset) {
-  return {static_cast<const std::byte*>(g.data) + offset * size_of(g.type), g.type};
-}
-
-// Where the tree over ranks [lo, lo + span), span a power of two, first has inputs on both
-// sides. Narrows lo and span to that place; `left` of the inputs lie below its middle.
-struct fork {
-  std::uint64_t lo = 0, half = 0;
-  std::size_t left = 0;
-};
-fork first_fork(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span) {
-  for (;;) {
-    const std::uint64_t half = span / 2;
-    const auto middle = std::partition_point(
-        inputs.begin(), inputs.end(), [&](const gradient& g) { return g.rank < lo + half; });
-    const auto left = static_cast<std::size_t>(middle - inputs.begin());
-    if (left > 0 && left < inputs.size()) return {.lo = lo, .half = half, .left = left};
-    if (left == 0) lo += half;
-    span = half;
-  }
-}
-
-// Whether the tree over `inputs` is the one over ranks 0 .. size - 1. The ranks need not be
-// those: two inputs always are, and so are groups that were summed before.
-bool is_dense(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span) {
-  if (inputs.size() == 1) return true;
-  const auto at = first_fork(inputs, lo, span);
-  return at.left == std::bit_ceil(inputs.size()) / 2 &&
-         is_dense(inputs.first(at.left), at.lo, at.half) &&
-         is_dense(inputs.subspan(at.left), at.lo + at.half, at.half);
-}
-
-std::uint64_t ranks_spanned(std::span<const gradient> inputs) {
-  return std::bit_ceil(std::uint64_t{inputs.back().rank} + 1);
-}
-
-// The inputs as one type, where they have one and a loop for their number.
-bool have_loop(std::span<const gradient> inputs, std::size_t offset, dense_inputs& found) {
-  found.type = inputs[0].type;
-  found.count = inputs.size();
-  if (!is_fused(found.type, found.count)) return false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].type != found.type) return false;
-    found.data[i] = at_offset(inputs[i], offset).data;
-  }
-  return true;
-}
-
-bool find_dense(std::span<const gradient> inputs, dense_inputs& found) {
-  return have_loop(inputs, 0, found) && is_dense(inputs, 0, ranks_spanned(inputs));
-}
 
 // Sums elements [offset, offset + n) of the inputs, n <= block. Returns where the sum is: an
 // input itself when it is the only one, else `out`.
