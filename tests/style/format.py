@@ -28,7 +28,7 @@ def main() -> int:
     if tool is None:
         print("skipped: no clang-format 14; `apt-get install clang-format-14`")
         return sources.SKIPPED
-    files = sources.git_files(root, "*.hpp", "*.cpp")
+    files = sources.git_files(root, "*.hpp", "*.cpp", "*.cu", "*.cuh")
     answer = subprocess.run([tool, "--dry-run", "-Werror", *files], cwd=root,
                             capture_output=True, text=True)
     wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", answer.stderr, re.MULTILINE)))

@@ -97,7 +97,7 @@ class checker:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    files = sources.git_files(root, "*.hpp", "*.cpp", "*.h", "*.cu")
+    files = sources.git_files(root, "*.hpp", "*.cpp", "*.h", "*.cu", "*.cuh")
     return sources.finish(checker(root, files).check(), len(files))
 
 

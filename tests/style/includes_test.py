@@ -19,6 +19,7 @@ LAWFUL = {
     "actors/control/c.hpp": '#include <caf/all.hpp>\n#include "actors/seam/s.hpp"\n',
     "launch/config/y.cpp": '#include <yaml-cpp/yaml.h>\n#include "policies/model/m.hpp"\n',
     "launch/cli/main.cpp": '#include <boost/program_options.hpp>\n#include "launch/run/l.hpp"\n',
+    "runtime/kernels/cuda/k.cuh": "#include <cuda_runtime_api.h>\n",
     "examples/e.cpp": "#include <tidegate/session.hpp>\n",
     "tests/actors/t.cpp": '#include <caf/all.hpp>\n#include "actors/control/c.hpp"\n',
 }
@@ -39,6 +40,8 @@ VIOLATIONS = [
     ("actors/seam/y.cpp", '#include "launch/run/l.hpp"', "actors/seam/ may not include"),
     ("launch/run/y.cpp", '#include "runtime/ucx/u.hpp"', "launch/run/ may not include"),
     ("launch/run/z.cpp", "#include <boost/program_options.hpp>", "only launch/cli"),
+    ("runtime/kernels/y.cpp", "#include <cuda_runtime_api.h>", "only runtime/kernels/cuda"),
+    ("runtime/kernels/z.cpp", '#include "runtime/kernels/cuda/k.cuh"', "sees <cuda_runtime_api.h> through"),
     ("examples/x.cpp", '#include "runtime/base/a.hpp"', "examples/ may not include"),
     ("tests/policies/x.cpp", "#include <ucp/api/ucp.h>", "only runtime/ucx may include"),
     ("policies/model/z.cpp", '#include "../shard/core.hpp"', "from the repository root"),

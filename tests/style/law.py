@@ -20,6 +20,7 @@ PROJECT = {
     "runtime/ucx": [*TRANSPORT, "runtime/process"],
     "runtime/optimizers": [BASE],
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
+    "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
 
     "policies/model": [BASE, "runtime/optimizers"],
     "policies/placement": [BASE, *COMMON[:1]],

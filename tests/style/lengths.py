@@ -15,7 +15,7 @@ EXCUSED: dict[str, str] = {}
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    files = sources.git_files(root, "*.hpp", "*.cpp", "*.py", "*.sh", "*.cmake", "*CMakeLists.txt")
+    files = sources.git_files(root, "*.hpp", "*.cpp", "*.cu", "*.cuh", "*.py", "*.sh", "*.cmake", "*CMakeLists.txt")
     problems = []
     for path in files:
         lines = (root / path).read_bytes().count(b"\n")

@@ -70,7 +70,7 @@ def problems_of(folders: dict[str, folder_words]) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    files = sources.git_files(root, "*.hpp", "*.cpp", "*.cu")
+    files = sources.git_files(root, "*.hpp", "*.cpp", "*.cu", "*.cuh")
     if "--list" in sys.argv:
         files = [path for path in files if includes.folder_of(path) == sys.argv[-1]]
         for path in files:

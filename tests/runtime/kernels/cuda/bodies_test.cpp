@@ -1,0 +1,90 @@
+// The bodies of the kernels for GPUs, run on this CPU, leave the same bytes as the vector loops
+// of runtime/kernels: for every optimizer, type, number of inputs, set of ranks and alignment.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/kernels/cuda/dispatch.hpp"
+#include "runtime/kernels/reduced.hpp"
+#include "runtime/kernels/tree.hpp"
+#include "runtime/kernels/update.hpp"
+#include "tests/runtime/kernels/cuda/emulation.hpp"
+#include "tests/runtime/kernels/cuda/random_step.hpp"
+
+namespace tidegate::runtime::kernels {
+namespace {
+
+using tests::call_kind;
+using tests::random_step;
+using tests::step_memory;
+
+void run_on_cpu(const random_step& step, std::byte* memory) {
+  const auto inputs = step.inputs_in(memory);
+  const auto arrays = step.arrays_in(memory);
+  auto powers = step.powers();
+  switch (step.call()) {
+    case call_kind::sum:
+      return tree_sum(inputs, arrays.after, arrays.n);
+    case call_kind::assign:
+      return assign_sum(inputs, arrays);
+    case call_kind::update:
+      return apply_update(step.options(), powers, inputs, step.scale(), arrays);
+  }
+}
+
+void emulate(const random_step& step, std::byte* memory) {
+  const auto constants = step.constants();
+  tests::emulate(step.inputs_in(memory),
+                 step.call() == call_kind::update ? &constants : nullptr,
+                 step.arrays_in(memory));
+}
+
+TEST(cuda_bodies, leave_the_bytes_of_the_vector_loops) {
+  std::set<std::size_t> planned, dense;
+  std::size_t vectors = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    const random_step step(seed);
+    const step_memory expected(step.bytes()), got(step.bytes());
+    step.fill(expected.data());
+    step.fill(got.data());
+    run_on_cpu(step, expected.data());
+    emulate(step, got.data());
+    ASSERT_EQ(std::memcmp(expected.data(), got.data(), step.bytes()), 0) << step.describe();
+    const auto inputs = step.inputs_in(got.data());
+    dense_inputs found;
+    (find_dense(inputs, found) ? dense : planned).insert(inputs.size());
+    vectors +=
+        cuda::lay_out(step.arrays_in(got.data()), inputs).is_aligned && step.elements() > 2048;
+  }
+  EXPECT_EQ(dense.size(), fused_inputs_max);
+  EXPECT_EQ(*planned.rbegin(), cuda::plan_inputs_max);
+  EXPECT_GT(vectors, 400u) << "tiles of whole vectors were tried";
+}
+
+TEST(cuda_bodies, read_every_half_exactly) {
+  std::vector<std::uint16_t> all(0x10000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  for (const auto type : {element::float16, element::bfloat16}) {
+    const std::vector<gradient> inputs{{.data = all.data(), .rank = 0, .type = type}};
+    std::vector<float> expected(all.size()), got(all.size());
+    tree_sum(inputs, expected.data(), all.size());
+    tests::emulate(inputs, nullptr, {.after = got.data(), .n = got.size()});
+    EXPECT_EQ(std::memcmp(expected.data(), got.data(), all.size() * sizeof(float)), 0);
+  }
+}
+
+TEST(cuda_bodies, keep_a_nan_that_is_clipped) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(reduced(nan, 1.0F, 1.0F)));
+  EXPECT_EQ(reduced(3.0F, 0.5F, 1.0F), 1.0F);
+  EXPECT_EQ(reduced(-3.0F, 0.5F, 1.0F), -1.0F);
+  EXPECT_EQ(reduced(3.0F, 0.5F, 0.0F), 1.5F);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime::kernels
