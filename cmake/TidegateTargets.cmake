@@ -32,7 +32,7 @@ add_library(tidegate_warnings INTERFACE)
 target_compile_options(tidegate_warnings INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wnon-virtual-dtor
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>
-  $<$<BOOL:${TIDEGATE_WERROR}>:-Werror>)
+  $<$<AND:$<BOOL:${TIDEGATE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)  # to nvcc it is another option
 
 # For tests' own sources, which take longer to compile than to run: a third less.
 add_library(tidegate_test_flags INTERFACE)
@@ -55,7 +55,7 @@ endif()
 # The standard library's headers, parsed once for all libraries that link this.
 set(source "${PROJECT_BINARY_DIR}/standard_headers.cpp")
 file(CONFIGURE OUTPUT "${source}" CONTENT "")
-add_library(tidegate_standard_headers OBJECT "${source}")
+add_library(tidegate_standard_headers OBJECT EXCLUDE_FROM_ALL "${source}")
 target_link_libraries(tidegate_standard_headers PRIVATE tidegate_flags tidegate_warnings)
 set_target_properties(tidegate_standard_headers PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_precompile_headers(tidegate_standard_headers PRIVATE <algorithm> <array> <cstdint> <cstring> <functional>
