@@ -1,0 +1,133 @@
+// On a GPU every kernel leaves the bytes that its body leaves on the CPU: random steps of all
+// optimizers, types, numbers of inputs, sets of ranks and alignments, then long ones. Compares
+// all memory of a step, so that a store beside an array shows as well.
+//
+// usage: device_bits [SECONDS [LONGEST]]   how long random steps are tried, 30 without it; and
+//   elements of a long step at most: all are tried without it
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "runtime/kernels/cuda/update.hpp"
+#include "tests/runtime/kernels/cuda/device.hpp"
+#include "tests/runtime/kernels/cuda/emulation.hpp"
+#include "tests/runtime/kernels/cuda/random_step.hpp"
+
+namespace {
+
+using tidegate::runtime::optimizer_kind;
+using tidegate::tests::call_kind;
+using tidegate::tests::device_memory;
+using tidegate::tests::random_step;
+using tidegate::tests::require;
+using tidegate::tests::step_memory;
+namespace kernels = tidegate::runtime::kernels;
+namespace cuda = tidegate::runtime::kernels::cuda;
+
+constexpr std::uint64_t seeds_max = 20'000;
+constexpr std::size_t random_bytes_max = std::size_t{64} << 20;
+
+// More inputs than a plan has room for are refused before anything is queued.
+bool refuses_too_many_inputs() {
+  std::vector<float> element(1, 1.0F);
+  std::vector<kernels::gradient> inputs;
+  for (std::uint32_t rank = 0; rank <= cuda::plan_inputs_max; ++rank)
+    inputs.push_back({.data = element.data(), .rank = rank});
+  const kernels::optimizer options{.kind = optimizer_kind::adam};
+  tidegate::runtime::beta_powers powers;
+  return cuda::queue_update(options, powers, inputs, 1.0F,
+                            {.before = element.data(), .after = element.data(), .n = 1},
+                            nullptr) == cuda::error_invalid &&
+         powers.beta1 == 1.0;
+}
+
+int queue(const random_step& step, std::byte* memory) {
+  const auto inputs = step.inputs_in(memory);
+  const auto arrays = step.arrays_in(memory);
+  auto powers = step.powers();
+  switch (step.call()) {
+    case call_kind::sum:
+      return cuda::queue_sum(inputs, arrays.after, arrays.n, nullptr);
+    case call_kind::assign:
+      return cuda::queue_assign(inputs, arrays, nullptr);
+    case call_kind::update:
+      return cuda::queue_update(step.options(), powers, inputs, step.scale(), arrays, nullptr);
+  }
+  return cuda::error_invalid;
+}
+
+bool passes(const random_step& step, const device_memory& device) {
+  const step_memory expected(step.bytes()), got(step.bytes());
+  step.fill(expected.data());
+  require(cudaMemcpy(device.data(), expected.data(), step.bytes(), cudaMemcpyHostToDevice),
+          "cudaMemcpy to the device");
+  require(queue(step, device.data()), "queue");
+  const auto constants = step.constants();
+  tidegate::tests::emulate(step.inputs_in(expected.data()),
+                           step.call() == call_kind::update ? &constants : nullptr,
+                           step.arrays_in(expected.data()));
+  require(cudaMemcpy(got.data(), device.data(), step.bytes(), cudaMemcpyDeviceToHost),
+          "cudaMemcpy from the device");
+  if (std::memcmp(expected.data(), got.data(), step.bytes()) == 0) return true;
+  std::size_t first = 0;
+  while (expected.data()[first] == got.data()[first]) ++first;
+  std::printf("byte %zu differs from the CPU's: %s\n", first, step.describe().c_str());
+  return false;
+}
+
+int try_random_steps(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  const device_memory device(random_bytes_max);
+  int wrong = 0;
+  std::uint64_t seed = 0;
+  while (seed < seeds_max && std::chrono::steady_clock::now() < end) {
+    const std::size_t elements_max = ++seed % 100 == 0 ? 100'000 : 5000;
+    wrong += passes(random_step(seed, {.elements_max = elements_max}), device) ? 0 : 1;
+  }
+  std::printf("%d of %d random steps differ\n", wrong, static_cast<int>(seed));
+  return wrong;
+}
+
+// Long steps: unaligned ends where the seed draws a phase, and whole tiles.
+int try_long_steps(std::size_t longest) {
+  struct long_step {
+    std::size_t elements, inputs;
+    optimizer_kind kind;
+  };
+  constexpr long_step steps[] = {
+      {.elements = (std::size_t{1} << 26), .inputs = 2, .kind = optimizer_kind::sgd},
+      {.elements = (std::size_t{1} << 26) + 3, .inputs = 1, .kind = optimizer_kind::adamw},
+      {.elements = (std::size_t{1} << 24) - 1, .inputs = 8, .kind = optimizer_kind::adam},
+      {.elements = (std::size_t{1} << 22) + 1, .inputs = 33, .kind = optimizer_kind::adagrad},
+  };
+  int wrong = 0;
+  std::uint64_t seed = 100'000;
+  for (const auto& each : steps) {
+    if (each.elements > longest) continue;
+    random_step step(++seed);
+    step.choose(each.elements, each.kind, each.inputs);
+    const device_memory device(step.bytes());
+    const bool is_right = passes(step, device);
+    std::printf("%s: %s\n", is_right ? "equal" : "DIFFERS", step.describe().c_str());
+    wrong += is_right ? 0 : 1;
+  }
+  return wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!refuses_too_many_inputs()) {
+    std::printf("too many inputs were not refused\n");
+    return 1;
+  }
+  tidegate::tests::require_device();
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 30;
+  const std::size_t longest = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : SIZE_MAX;
+  const int wrong = try_random_steps(seconds) + try_long_steps(longest);
+  return wrong == 0 ? 0 : 1;
+}
