@@ -41,8 +41,9 @@ bool spare_pool::may_have_spares(const site& at) const {
   return status == nullptr || !has_ended(*status) || phase == run_phase::clearing;
 }
 
-// Returns true if all workers of the job are in, and one is on this host.
-bool spare_pool::may_start(const site& at) const {
+// Returns true if all workers of the job are in, and one is on this host. A copy costs next to
+// nothing, and waits for none of those that are on their way back.
+bool spare_pool::may_start(const site& at, bool is_copy) const {
   const auto* status = state_.jobs.find(at.job);
   if (!state_.lifecycle.is(run_phase::running) || status == nullptr ||
       status->state != job_state::running)
@@ -55,7 +56,8 @@ bool spare_pool::may_start(const site& at) const {
         processes.is(process, process_state::unused) ||
         processes.is(process, process_state::gone))
       continue;
-    if (!processes.is(process, process_state::alive) || !state_.joins.has_joined(process))
+    if (!is_copy &&
+        (!processes.is(process, process_state::alive) || !state_.joins.has_joined(process)))
       return false;
     any = any || state_.plan.host_of_worker(name.job, name.index) == at.host;
   }
@@ -114,9 +116,10 @@ void spare_pool::go_on(std::int64_t now, launch_effects& out) {
   check_copies(now, out);
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const auto& at = sites_[i];
-    if (now < at.rests_until || is_starting(i) || count(i) >= at.wanted || !may_start(at))
-      continue;
     const auto original = original_of(i);
+    if (now < at.rests_until || is_starting(i) || count(i) >= at.wanted ||
+        !may_start(at, original != no_spare))
+      continue;
     spares_.push_back(
         {.number = ++last_, .site = i, .started_at = now, .is_copy = original != no_spare});
     out.all.emplace_back(launch_effects::start_spare{
@@ -204,7 +207,7 @@ std::int64_t spare_pool::next_wake() const {
       wake = std::min(wake, each.started_at + state_.start_timeout);
   for (std::size_t i = 0; i < sites_.size(); ++i)
     if (sites_[i].rests_until > decided_at_ && !is_starting(i) && count(i) < sites_[i].wanted &&
-        may_start(sites_[i]))
+        may_start(sites_[i], original_of(i) != no_spare))
       wake = std::min(wake, sites_[i].rests_until);
   return wake;
 }

@@ -4,8 +4,9 @@
 //
 // A job keeps so many on each host of its workers, because a process takes places of its own
 // host only. Spares are started one after the other while all workers of the job are in, so
-// that they are in nobody's way; where they die again and again, the pool rests. A spare holds
-// nothing of the job: its death is no event of the cluster, and it outlives an epoch.
+// that they are in nobody's way, and copies as soon as there is an original; where they die
+// again and again, the pool rests. A spare holds nothing of the job: its death is no event of
+// the cluster, and it outlives an epoch.
 //
 // The first spare of a host that can make copies of itself becomes the *original*: the others
 // are its copies, which cost a fork in place of a start. It takes a place itself only where no
@@ -73,7 +74,7 @@ class spare_pool {
   bool is_late(const spare& each, std::int64_t now) const;
   spare_number original_of(std::size_t at) const;
   bool may_have_spares(const site& at) const;
-  bool may_start(const site& at) const;
+  bool may_start(const site& at, bool is_copy) const;
   bool is_starting(std::size_t at) const;
   std::uint32_t count(std::size_t at) const;
 
