@@ -79,7 +79,7 @@ void aggregator_shell::apply(const effects::apply&, inputs) {
 }
 
 double aggregator_shell::measure(const effects::measure&, inputs) {
-  TIDEGATE_ASSERT(false, "jobs that clip by the norm have no aggregators");
+  TIDEGATE_ASSERT(false, "whoever makes steps measures, and an aggregator hands on");
   return 0;
 }
 
@@ -192,6 +192,10 @@ void aggregator_shell::on_frame(frame_event& event) {
   } else if (policies::aggregator_core::is_resend(header)) {
     frames_.clear();
     core_.on_resend(header, frames_);
+    post(0, {});
+  } else if (policies::aggregator_core::is_of_norm(header)) {
+    frames_.clear();
+    core_.on_norm(header, frames_);
     post(0, {});
   } else if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, ingress_.core().pending(header.job, header.table));

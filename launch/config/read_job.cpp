@@ -147,18 +147,12 @@ void read_gradients(const section& from, policies::job_spec& job) {
   const auto gradients = from.child("gradients");
   gradients.choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
   gradients.real("clip_norm", job.clip_norm, policies::is_finite_not_negative);
-  if (job.clip_norm <= 0) return;
-  const auto refuse = [&](const std::string& why) {
-    from.note(gradients.get("clip_norm")->where, gradients.shown() + ".clip_norm: " + why +
-                                                     "; allowed: 0, or `consistency: bsp` " +
-                                                     "without aggregators");
-  };
-  if (job.consistency.kind != policies::consistency_kind::bsp)
-    refuse(
-        "under `consistency: " + std::string(policies::traits_of(job.consistency.kind).name) +
-        "` no clock has one gradient of all workers");
-  if (job.aggregators.kind != policies::aggregators_kind::none)
-    refuse("aggregators do not tell shards what the norm is");
+  if (job.clip_norm > 0 && job.consistency.kind != policies::consistency_kind::bsp)
+    from.note(
+        gradients.get("clip_norm")->where,
+        gradients.shown() + ".clip_norm: under `consistency: " +
+            std::string(policies::traits_of(job.consistency.kind).name) +
+            "` no clock has one gradient of all workers; allowed: 0, or `consistency: bsp`");
 }
 
 }  // namespace

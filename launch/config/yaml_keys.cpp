@@ -83,7 +83,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.aggregators", .type="choice or map", .preset="none", .allowed="none, per_host, or {fan_in: k}", .doc="who sums the workers' gradients before they reach the shards: nobody, one process per host, or a tree of processes with k inputs each"},
   {.path="jobs.*.aggregators.fan_in", .type="number", .preset="-", .allowed="2 to 1024, a power of two: sums follow a binary tree", .doc="inputs of an aggregator; the shards get at most as many"},
   {.path="jobs.*.gradients", .type="map", .preset="{}", .allowed="a map", .doc="what is done about gradients before steps are made with them"},
-  {.path="jobs.*.gradients.clip_norm", .type="real", .preset="0", .allowed="a finite number >= 0; above 0 only under consistency bsp and without aggregators", .doc="brings the norm of a clock's whole reduced gradient, over all tables, down to it; 0: no limit"},
+  {.path="jobs.*.gradients.clip_norm", .type="real", .preset="0", .allowed="a finite number >= 0; above 0 only under consistency bsp", .doc="brings the norm of a clock's whole reduced gradient, over all tables, down to it; 0: no limit"},
   {.path="jobs.*.gradients.not_finite", .type="choice", .preset="refuse", .allowed="refuse, allow", .doc="what happens to a gradient with NaN or infinity in it; refuse fails the job"},
   {.path="jobs.*.state", .type="map", .preset="{}", .allowed="a map", .doc="what workers keep that outlives their processes (Session.state, session::keep)"},
   {.path="jobs.*.state.max", .type="bytes", .preset="-", .allowed="0, or 4KiB to 1048576MiB, a multiple of 8; plain or with KiB, MiB", .doc="each worker may keep so much, 1MiB without it, in memory of the launcher's that holds it up to four times; 0: none"},

@@ -54,6 +54,7 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
     chunk.chunk = places[i].chunk;
     chunk.shard = places[i].shard;
   }
+  norms_.add_table(table, places.size());
   sums_.add_chunks(chunks_.size(), job_.nodes.size());
   return owned;
 }
@@ -92,6 +93,8 @@ frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
 void aggregator_core::hand_on(const shard_effects::hand_on& handover,
                               std::span<const shard_effects::input> inputs,
                               std::vector<upstream_frame>& out) {
+  // Members have opened all tables before their first push.
+  if (norms_.begin()) norms_.for_each_sum([&](std::uint64_t clock) { tell_norm(clock, out); });
   auto& chunk = chunks_[handover.slot];
   const auto nodes = job_.nodes.size();
   sums_.begin(handover.slot, handover.clock);
@@ -193,6 +196,10 @@ runtime::frame_header header_of(const upstream_frame& frame) {
   if (frame.kind == kind::resend || frame.kind == kind::resent) {
     header.kind = frame.kind == kind::resend ? frame_kind::resend : frame_kind::resent;
     header.flags = runtime::frame_flag_up;
+  }
+  if (frame.kind == kind::norm || frame.kind == kind::norm_part) {
+    header.kind = frame.kind == kind::norm ? frame_kind::norm : frame_kind::norm_part;
+    header.squares = frame.squares;
   }
   return header;
 }

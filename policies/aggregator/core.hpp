@@ -23,6 +23,7 @@
 
 #include "policies/aggregator/node_farewell.hpp"
 #include "policies/aggregator/upstream_sums.hpp"
+#include "policies/consistency/norm_book.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/placement.hpp"
@@ -34,10 +35,20 @@
 
 namespace tidegate::policies {
 
-// A frame to post upstream: of a chunk, or of the whole job (finished, resend, resent). The sum
-// of a push must stay readable until upstream has answered it (shard_effects::hand_on).
+// A frame to post upstream: of a chunk, or of the whole job (finished, resend, resent, norm,
+// norm_part). The sum of a push must stay readable until upstream has answered it
+// (shard_effects::hand_on).
 struct upstream_frame {
-  enum class type : std::uint8_t { push, skip, pull, finished, resend, resent };
+  enum class type : std::uint8_t {
+    push,
+    skip,
+    pull,
+    finished,
+    resend,
+    resent,
+    norm,
+    norm_part
+  };
   type kind = type::push;
   std::uint32_t shard = 0;
   std::uint32_t node = 0;  // index into nodes(); its first rank is in tag
@@ -49,6 +60,7 @@ struct upstream_frame {
   // push, skip: sent before. The payload of a push is then the sum that was sent, or `single`
   // if that was the only input.
   bool retransmit = false;
+  double squares = 0.0;    // norm
   std::uint32_t slot = 0;  // retransmit
   payload_handle single = no_payload;
 };
@@ -137,6 +149,11 @@ class aggregator_core {
   }
   // Returns true for a `resend` or `resent` of upstream; those of members are the ingress's.
   static bool is_resend(const runtime::frame_header& header);
+  // Returns true for the frames of shards that on_norm() takes: norm_part and norm.
+  static bool is_of_norm(const runtime::frame_header& header);
+  // Takes in what a shard tells of the norm of a clock, and tells shards the sum that it makes
+  // (consistency/norm_book.hpp): this aggregator is what they know of its members.
+  void on_norm(const runtime::frame_header& header, std::vector<upstream_frame>& out);
   // Answers it, and sends again what upstream has lost.
   void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
 
@@ -195,6 +212,9 @@ class aggregator_core {
   upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
                               std::uint64_t attempt) const;
   void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
+  upstream_frame norm_frame(upstream_frame::type kind, std::uint32_t shard,
+                            std::uint64_t clock) const;
+  void tell_norm(std::uint64_t clock, std::vector<upstream_frame>& out) const;
   std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
 
   job job_;
@@ -203,6 +223,7 @@ class aggregator_core {
   std::vector<chunk_state> chunks_;                            // by slot
   upstream_sums sums_;
   node_farewell farewell_;
+  norm_book norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };

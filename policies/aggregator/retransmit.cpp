@@ -70,6 +70,8 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint64_t epoch,
   reconnects_.forget(shard);
   // An aggregator in the place of another has not heard it.
   farewell_.forget(shard);
+  for (const auto& chunk : chunks_)
+    if (chunk.shard == shard) norms_.forget_parts(chunk.table, chunk.chunk);
   resend(shard, out);
   return true;
 }

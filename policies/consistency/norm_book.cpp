@@ -1,4 +1,4 @@
-#include "policies/worker/norm_book.hpp"
+#include "policies/consistency/norm_book.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -68,6 +68,13 @@ bool norm_book::add_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t
   found->squares = squares;  // measured again, it may be another
   if (!std::exchange(found->is_here, true)) --record.missing;
   return add_up(record);
+}
+
+norm_answer norm_book::take_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
+                                 double squares, bool again) {
+  if (add_part(table, chunk, clock, squares)) return norm_answer::sum_to_all;
+  if (sum_of(clock)) return norm_answer::sum_to_shard;
+  return again && asks(table, chunk, clock) ? norm_answer::question : norm_answer::none;
 }
 
 void norm_book::forget_parts(std::uint32_t table, std::uint32_t chunk) {

@@ -1,6 +1,6 @@
 // Steps that wait for the norm of the whole gradient, where a job clips by it: a chunk whose
 // pushes of a clock are here is measured, the members of the job add up what all chunks of all
-// shards have told them (policies/worker/norm_book.hpp), and any of them tells the sum, with
+// shards have told them (policies/consistency/norm_book.hpp), and any of them tells the sum, with
 // which the step is made. After Pascanu et al., ICML 2013 (clipping by the norm); two phases,
 // as no shard has the whole gradient.
 //

@@ -1,7 +1,6 @@
 #include "policies/worker/client_core.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "policies/model/clock_vector.hpp"
@@ -222,17 +221,20 @@ bool client_core::has_all_tables() const {
          (tables_of_job_ > 0 && tables_.size() == tables_of_job_);
 }
 
-// A shard that tells its part once more may not have heard the sum.
 void client_core::on_norm_part(const frame_header& header) {
-  const auto& [table, chunk, clock] = std::tie(header.table, header.chunk, header.clock);
+  const auto clock = header.clock;
   const bool again = (header.flags & runtime::frame_flag_again) != 0;
-  if (norms_.add_part(table, chunk, clock, header.squares))
-    send_norm_to_all(clock);
-  else if (norms_.sum_of(clock))
-    send_norm(header.shard, clock);
-  else if (again && norms_.asks(table, chunk, clock))
-    for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard)
-      send_of_norm(frame_kind::norm_part, shard, clock, 0.0);
+  switch (norms_.take_part(header.table, header.chunk, clock, header.squares, again)) {
+    case norm_answer::none:
+      return;
+    case norm_answer::sum_to_shard:
+      return send_norm(header.shard, clock);
+    case norm_answer::sum_to_all:
+      return send_norm_to_all(clock);
+    case norm_answer::question:
+      for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard)
+        send_of_norm(frame_kind::norm_part, shard, clock, 0.0);
+  }
 }
 
 void client_core::send_norm_to_all(std::uint64_t clock) {

@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
+#include "policies/consistency/norm_book.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
-#include "policies/worker/norm_book.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {

@@ -3,7 +3,7 @@ measuring of a clock and its step."""
 
 from faults import *
 
-OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "aggregator", "coordinator")}
 
 
 class Norms(FaultTest):
@@ -19,7 +19,24 @@ class Norms(FaultTest):
                              ("in_place", {"shards": 2, "replicas": 1})):
             with self.subTest(way=way, **cluster):
                 self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, way=way, **cluster))), expected)
+        for aggregators, hosts in (("per_host", {"a": "127.0.0.1", "b": "127.0.0.1"}), ({"fan_in": 2}, {})):
+            with self.subTest(aggregators=aggregators):
+                yaml = json.loads(self.yaml(0, shards=2, **({"hosts": hosts} if hosts else {})))
+                yaml["jobs"]["job"]["aggregators"] = aggregators
+                self.assertEqual(self.hash_of(self.run_to_end(json.dumps(yaml))), expected)
         self.assertNotEqual(self.hash_of(self.run_to_end(self.yaml(0, clip_norm=0))), expected, "it is clipped")
+
+    def test_same_bits_when_aggregators_are_killed(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0)))
+        yaml = json.loads(self.yaml(6000, transport="tcp"))
+        yaml["jobs"]["job"]["aggregators"] = {"fan_in": 2}
+        run = self.launch(json.dumps(yaml))
+        killed = self.kill_now_and_then(run, "aggregator", 5, 7, (0.1, 0.4))
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertGreaterEqual(killed, 3)
+        self.assertEqual(self.count_events(run, "going_back"), 0)
+        self.assert_nothing_left(run)
 
     def test_same_bits_whoever_is_killed(self):
         expected = self.hash_of(self.run_to_end(self.yaml(0)))

@@ -96,8 +96,7 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
     if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
     job.tables.push_back(std::move(table));
   }
-  if (of.clips > 0 && job.consistency.kind == policies::consistency_kind::bsp &&
-      job.aggregators.kind == policies::aggregators_kind::none)
+  if (of.clips > 0 && job.consistency.kind == policies::consistency_kind::bsp)
     draw_clip(of, job);
   return job;
 }

@@ -151,8 +151,6 @@ INSTANTIATE_TEST_SUITE_P(
                             "finite"},
                     bad_job{"    gradients: {clip_norm: 1}\n    consistency: {policy: async}\n",
                             "c.yaml:5:28", "under `consistency: async`", "`consistency: bsp`"},
-                    bad_job{"    gradients: {clip_norm: 1}\n    aggregators: per_host\n",
-                            "c.yaml:5:28", "aggregators do not tell", "without aggregators"},
                     bad_job{"    gradients: {not_finite: ignore}\n", "c.yaml:5:29", "'ignore'",
                             "refuse, allow"},
                     bad_job{"    env: {TIDEGATE_JOB: x}\n", "c.yaml:5:11", "is set by tidegate",

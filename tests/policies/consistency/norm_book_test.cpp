@@ -1,5 +1,5 @@
 // The sum of the squares of all chunks of a clock, as each member of a job adds it up.
-#include "policies/worker/norm_book.hpp"
+#include "policies/consistency/norm_book.hpp"
 
 #include <gtest/gtest.h>
 
