@@ -16,6 +16,18 @@ using runtime::frame_kind;
 using runtime::is_planted;
 using runtime::planted_bug;
 
+namespace {
+
+// `base`: a frame of the whole job to that shard.
+upstream_frame frame_of(const upstream_norms::message& message, upstream_frame base) {
+  base.kind = message.is_sum ? kind::norm : kind::norm_part;
+  base.tag.clock = message.clock;
+  base.squares = message.squares;
+  return base;
+}
+
+}  // namespace
+
 void aggregator_core::open_job(job opened) {
   if (is_open()) return;
   TIDEGATE_ASSERT(!opened.nodes.empty(), "a group has a node");
@@ -94,7 +106,9 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
                               std::span<const shard_effects::input> inputs,
                               std::vector<upstream_frame>& out) {
   // Members have opened all tables before their first push.
-  if (norms_.begin()) norms_.for_each_sum([&](std::uint64_t clock) { tell_norm(clock, out); });
+  for (const auto& message :
+       norms_.begin(static_cast<std::uint32_t>(job_.upstream_epochs.size())))
+    out.push_back(frame_of(message, farewell_frame(message.shard, 0)));
   auto& chunk = chunks_[handover.slot];
   const auto nodes = job_.nodes.size();
   sums_.begin(handover.slot, handover.clock);
@@ -173,6 +187,17 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
                .clock = 0,
                .request = 0};
   return frame;
+}
+
+void aggregator_core::on_norm(const runtime::frame_header& header,
+                              std::vector<upstream_frame>& out) {
+  const auto shard = std::uint32_t{header.shard};
+  if (!is_open() || header.job != job_.token || shard >= job_.upstream_epochs.size() ||
+      header.epoch != job_.upstream_epochs[shard])
+    return;
+  for (const auto& message :
+       norms_.take(header, static_cast<std::uint32_t>(job_.upstream_epochs.size())))
+    out.push_back(frame_of(message, farewell_frame(message.shard, 0)));
 }
 
 // Sums of members that have left for good may be on their way.

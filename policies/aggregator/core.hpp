@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "policies/aggregator/node_farewell.hpp"
+#include "policies/aggregator/upstream_norms.hpp"
 #include "policies/aggregator/upstream_sums.hpp"
-#include "policies/consistency/norm_book.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/placement.hpp"
@@ -149,10 +149,8 @@ class aggregator_core {
   }
   // Returns true for a `resend` or `resent` of upstream; those of members are the ingress's.
   static bool is_resend(const runtime::frame_header& header);
-  // Returns true for the frames of shards that on_norm() takes: norm_part and norm.
-  static bool is_of_norm(const runtime::frame_header& header);
-  // Takes in what a shard tells of the norm of a clock, and tells shards the sum that it makes
-  // (consistency/norm_book.hpp): this aggregator is what they know of its members.
+  // Takes in what a shard tells of the norm of a clock (upstream_norms::is_of_norm), and
+  // answers.
   void on_norm(const runtime::frame_header& header, std::vector<upstream_frame>& out);
   // Answers it, and sends again what upstream has lost.
   void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
@@ -212,9 +210,6 @@ class aggregator_core {
   upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
                               std::uint64_t attempt) const;
   void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
-  upstream_frame norm_frame(upstream_frame::type kind, std::uint32_t shard,
-                            std::uint64_t clock) const;
-  void tell_norm(std::uint64_t clock, std::vector<upstream_frame>& out) const;
   std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
 
   job job_;
@@ -223,7 +218,7 @@ class aggregator_core {
   std::vector<chunk_state> chunks_;                            // by slot
   upstream_sums sums_;
   node_farewell farewell_;
-  norm_book norms_;
+  upstream_norms norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };

@@ -71,7 +71,7 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint64_t epoch,
   // An aggregator in the place of another has not heard it.
   farewell_.forget(shard);
   for (const auto& chunk : chunks_)
-    if (chunk.shard == shard) norms_.forget_parts(chunk.table, chunk.chunk);
+    if (chunk.shard == shard) norms_.forget(chunk.table, chunk.chunk);
   resend(shard, out);
   return true;
 }

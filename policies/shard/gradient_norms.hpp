@@ -1,8 +1,8 @@
 // Steps that wait for the norm of the whole gradient, where a job clips by it: a chunk whose
 // pushes of a clock are here is measured, the members of the job add up what all chunks of all
-// shards have told them (policies/consistency/norm_book.hpp), and any of them tells the sum, with
-// which the step is made. After Pascanu et al., ICML 2013 (clipping by the norm); two phases,
-// as no shard has the whole gradient.
+// shards have told them (policies/consistency/norm_book.hpp), and any of them tells the sum,
+// with which the step is made. After Pascanu et al., ICML 2013 (clipping by the norm); two
+// phases, as no shard has the whole gradient.
 //
 // The sums of the last clocks stay known, and go to replicas with steps and seeds: a shard may
 // have made the step of a clock while another one, whose primary died, measures it again. A

@@ -90,9 +90,9 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::only_last_push_held_after_a_resume, 240},
       {bug::spare_taken_twice, 1},
       {bug::spare_outlives_its_job, 1},
-      {bug::norm_not_told_again, 24},
-      {bug::norm_not_handed_with_steps, 580},
-      {bug::norm_not_handed_with_seeds, 1481},
+      {bug::norm_not_told_again, 5535},
+      {bug::norm_not_handed_with_steps, 1087},
+      {bug::norm_not_handed_with_seeds, 2574},
   };
   return seeds;
 }
