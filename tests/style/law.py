@@ -21,6 +21,11 @@ PROJECT = {
     "runtime/optimizers": [BASE],
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
+    # The seam to devices, its backends, what opens them by name, and what works on any.
+    "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
+    "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],
+    "runtime/device/cuda": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
+    "runtime/device/open": [BASE, "runtime/device"],
 
     "policies/model": [BASE, "runtime/optimizers"],
     "policies/placement": [BASE, *COMMON[:1]],

@@ -1,0 +1,353 @@
+#include "runtime/device/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/device/cuda/availability.hpp"
+#include "runtime/device/cuda/window_fields.hpp"
+#include "runtime/kernels/cuda/update.hpp"
+
+namespace tidegate::runtime::devices::cuda {
+
+namespace {
+
+static_assert(launch_inputs_max == kernels::cuda::plan_inputs_max);
+
+// Memory of a window is shared in pieces of this size, so that none shows what lies beside it
+// (CUDA C++ Programming Guide, interprocess communication).
+constexpr std::size_t shared_bytes = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + shared_bytes - 1) / shared_bytes * shared_bytes;
+}
+
+// All that is not one of the mistakes which are asked about counts as the end of the device:
+// CUDA's errors come late and of other calls' work, and most of them are for ever.
+class cuda_device final : public device {
+ public:
+  cuda_device(std::uint32_t index, const cudaDeviceProp& about)
+      : index_(static_cast<int>(index)),
+        name_("cuda:" + std::to_string(index)),
+        reads_read_only_(about.hostRegisterReadOnlySupported != 0) {
+    std::memcpy(uuid_.data(), about.uuid.bytes, uuid_.size());
+  }
+  ~cuda_device() override;
+  cuda_device(const cuda_device&) = delete;
+  cuda_device& operator=(const cuda_device&) = delete;
+
+  const std::string& name() const noexcept override { return name_; }
+  expected<device_memory> allocate(std::size_t bytes) override;
+  expected<host_memory> allocate_host(std::size_t bytes) override;
+  expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
+  expected<stream> make_stream() override;
+  expected<event> make_event() override;
+  expected<window_name> name_window(const device_memory& memory) override;
+  expected<device_memory> open_window(const window_name& name) override;
+  status synchronize() override;
+
+  status copy_in(stream on, std::byte* to, std::span<const std::byte> from) override;
+  status copy_out(stream on, std::span<std::byte> to, const std::byte* from) override;
+  status clear(stream on, std::byte* at, std::size_t bytes) override;
+  status launch(stream on, const update_launch& call) override;
+  status record(stream on, event end) override;
+  status wait(stream on, event end) override;
+  expected<bool> has_ended(event end) override;
+
+ protected:
+  void release(std::byte* data, std::size_t size) noexcept override;
+  void release(std::span<std::byte> bytes, host_memory::origin from) noexcept override;
+
+ private:
+  // Makes the device current on this thread; false if it is lost.
+  bool enter();
+  status check(cudaError_t error, const char* call);
+  status short_of(const std::string& kind, std::size_t bytes);
+  bool is_window(const std::byte* data) const;
+  cudaStream_t handle(stream on) const;
+  cudaEvent_t handle(event end) const;
+
+  int index_;
+  std::string name_;
+  bool reads_read_only_;  // can register memory that is mapped read-only
+  gpu_identity uuid_{};
+  status lost_;
+  std::vector<cudaStream_t> streams_;
+  std::vector<cudaEvent_t> events_;
+  std::vector<std::byte*> windows_;
+};
+
+cuda_device::~cuda_device() {
+  if (cudaSetDevice(index_) != cudaSuccess) return;
+  for (auto* end : events_) static_cast<void>(cudaEventDestroy(end));
+  for (auto* on : streams_) static_cast<void>(cudaStreamDestroy(on));
+}
+
+bool cuda_device::enter() {
+  return lost_.ok() && check(cudaSetDevice(index_), "cudaSetDevice").ok();
+}
+
+status cuda_device::check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess || !lost_.ok()) return lost_;
+  lost_ = {errc::unavailable, name_ + " is lost: " + call + ": " + cudaGetErrorString(error) +
+                                  " (" + cudaGetErrorName(error) +
+                                  "); see dmesg for Xid messages. What it held is gone, and a "
+                                  "process that needs it must start again"};
+  return lost_;
+}
+
+// Of a call that failed for want of memory, which is no error of later calls.
+status cuda_device::short_of(const std::string& kind, std::size_t bytes) {
+  static_cast<void>(cudaGetLastError());
+  return {errc::io_error, name_ + ": no " + kind + " for " + std::to_string(bytes) + " bytes"};
+}
+
+cudaStream_t cuda_device::handle(stream on) const {
+  TIDEGATE_ASSERT(static_cast<std::size_t>(on) < streams_.size(), "a stream of this device");
+  return streams_[static_cast<std::size_t>(on)];
+}
+
+cudaEvent_t cuda_device::handle(event end) const {
+  TIDEGATE_ASSERT(static_cast<std::size_t>(end) < events_.size(), "an event of this device");
+  return events_[static_cast<std::size_t>(end)];
+}
+
+expected<device_memory> cuda_device::allocate(std::size_t bytes) {
+  TIDEGATE_ASSERT(bytes > 0, "memory has a size");
+  if (!enter()) return fail(lost_);
+  void* data = nullptr;
+  const auto error = cudaMalloc(&data, round_up(bytes));
+  if (error == cudaErrorMemoryAllocation) return fail(short_of("device memory", bytes));
+  if (auto outcome = check(error, "cudaMalloc"); !outcome.ok()) return fail(outcome);
+  return device_memory(*this, static_cast<std::byte*>(data), bytes);
+}
+
+expected<host_memory> cuda_device::allocate_host(std::size_t bytes) {
+  TIDEGATE_ASSERT(bytes > 0, "memory has a size");
+  if (!enter()) return fail(lost_);
+  void* data = nullptr;
+  const auto error = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
+  if (error == cudaErrorMemoryAllocation) return fail(short_of("pinned host memory", bytes));
+  if (auto outcome = check(error, "cudaHostAlloc"); !outcome.ok()) return fail(outcome);
+  std::memset(data, 0, bytes);
+  const std::span memory(static_cast<std::byte*>(data), bytes);
+  registered_.add(memory);
+  return host_memory(*this, memory, host_memory::origin::allocated);
+}
+
+expected<host_memory> cuda_device::register_host(std::span<std::byte> bytes,
+                                                 host_access access) {
+  if (!enter()) return fail(lost_);
+  const bool is_read_only = access == host_access::read_only;
+  if (bytes.empty() || registered_.overlaps(bytes) || (is_read_only && !reads_read_only_))
+    return fail(errc::invalid_argument,
+                name_ +
+                    ": host memory is empty, registered already, or read-only, which this "
+                    "GPU cannot register");
+  const auto flags = cudaHostRegisterPortable | (is_read_only ? cudaHostRegisterReadOnly : 0U);
+  const auto error = cudaHostRegister(bytes.data(), bytes.size(), flags);
+  if (error == cudaErrorMemoryAllocation)
+    return fail(short_of("pages that stay (ulimit -l)", bytes.size()));
+  if (error == cudaErrorInvalidValue || error == cudaErrorNotSupported ||
+      error == cudaErrorHostMemoryAlreadyRegistered) {
+    static_cast<void>(cudaGetLastError());
+    return fail(errc::invalid_argument,
+                name_ + ": host memory cannot be registered: " + cudaGetErrorString(error));
+  }
+  if (auto outcome = check(error, "cudaHostRegister"); !outcome.ok()) return fail(outcome);
+  registered_.add(bytes);
+  return host_memory(*this, bytes, host_memory::origin::registered);
+}
+
+expected<stream> cuda_device::make_stream() {
+  if (!enter()) return fail(lost_);
+  cudaStream_t on = nullptr;
+  const auto error = cudaStreamCreateWithFlags(&on, cudaStreamNonBlocking);
+  if (error == cudaErrorMemoryAllocation) return fail(short_of("room for a stream", 0));
+  if (auto outcome = check(error, "cudaStreamCreate"); !outcome.ok()) return fail(outcome);
+  streams_.push_back(on);
+  return static_cast<stream>(streams_.size() - 1);
+}
+
+expected<event> cuda_device::make_event() {
+  if (!enter()) return fail(lost_);
+  cudaEvent_t end = nullptr;
+  const auto error = cudaEventCreateWithFlags(&end, cudaEventDisableTiming);
+  if (error == cudaErrorMemoryAllocation) return fail(short_of("room for an event", 0));
+  if (auto outcome = check(error, "cudaEventCreate"); !outcome.ok()) return fail(outcome);
+  events_.push_back(end);
+  return static_cast<event>(events_.size() - 1);
+}
+
+bool cuda_device::is_window(const std::byte* data) const {
+  return std::find(windows_.begin(), windows_.end(), data) != windows_.end();
+}
+
+expected<window_name> cuda_device::name_window(const device_memory& memory) {
+  if (!enter()) return fail(lost_);
+  if (is_window(memory.data()))
+    return fail(errc::invalid_argument, name_ + ": a window into a window");
+  cudaIpcMemHandle_t handle;
+  const auto error = cudaIpcGetMemHandle(&handle, memory.data());
+  if (error == cudaErrorNotSupported || error == cudaErrorMapBufferObjectFailed) {
+    static_cast<void>(cudaGetLastError());
+    return fail(errc::invalid_argument,
+                name_ + " cannot show its memory to other processes (CUDA IPC)");
+  }
+  if (auto outcome = check(error, "cudaIpcGetMemHandle"); !outcome.ok()) return fail(outcome);
+  window_fields fields;
+  fields.gpu = uuid_;
+  fields.bytes = memory.size();
+  static_assert(sizeof fields.handle == sizeof handle);
+  std::memcpy(fields.handle.data(), &handle, sizeof handle);
+  return encode(fields);
+}
+
+expected<device_memory> cuda_device::open_window(const window_name& name) {
+  const auto fields = decode_window(name, uuid_, name_);
+  if (!fields) return fail(fields.error());
+  if (!enter()) return fail(lost_);
+  cudaIpcMemHandle_t handle;
+  std::memcpy(&handle, fields->handle.data(), sizeof handle);
+  void* data = nullptr;
+  const auto error = cudaIpcOpenMemHandle(&data, handle, cudaIpcMemLazyEnablePeerAccess);
+  if (error != cudaSuccess && error != cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    return fail(errc::unavailable,
+                name_ + ": a window cannot be opened: " + cudaGetErrorString(error) +
+                    "; its owner has ended, is this process, or is in another container");
+  }
+  if (error != cudaSuccess) return fail(short_of("addresses of a window", fields->bytes));
+  windows_.push_back(static_cast<std::byte*>(data));
+  return device_memory(*this, static_cast<std::byte*>(data), fields->bytes);
+}
+
+// Errors are of no use here: a device that is lost has let go of everything.
+void cuda_device::release(std::byte* data, std::size_t) noexcept {
+  static_cast<void>(cudaSetDevice(index_));
+  const auto window = std::find(windows_.begin(), windows_.end(), data);
+  if (window == windows_.end()) {
+    static_cast<void>(cudaFree(data));
+    return;
+  }
+  windows_.erase(window);
+  static_cast<void>(cudaIpcCloseMemHandle(data));
+}
+
+void cuda_device::release(std::span<std::byte> bytes, host_memory::origin from) noexcept {
+  registered_.remove(bytes);
+  static_cast<void>(cudaSetDevice(index_));
+  if (from == host_memory::origin::allocated)
+    static_cast<void>(cudaFreeHost(bytes.data()));
+  else
+    static_cast<void>(cudaHostUnregister(bytes.data()));
+}
+
+status cuda_device::synchronize() {
+  if (!enter()) return lost_;
+  for (auto* on : streams_)
+    if (auto ended = check(cudaStreamSynchronize(on), "cudaStreamSynchronize"); !ended.ok())
+      return ended;
+  return {};
+}
+
+status cuda_device::copy_in(stream on, std::byte* to, std::span<const std::byte> from) {
+  TIDEGATE_ASSERT(registered_.holds(from), "host memory is registered");
+  if (!enter()) return lost_;
+  return check(
+      cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, handle(on)),
+      "cudaMemcpyAsync to the device");
+}
+
+status cuda_device::copy_out(stream on, std::span<std::byte> to, const std::byte* from) {
+  TIDEGATE_ASSERT(registered_.holds(to), "host memory is registered");
+  if (!enter()) return lost_;
+  return check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, handle(on)),
+               "cudaMemcpyAsync to the host");
+}
+
+status cuda_device::clear(stream on, std::byte* at, std::size_t bytes) {
+  if (!enter()) return lost_;
+  return check(cudaMemsetAsync(at, 0, bytes, handle(on)), "cudaMemsetAsync");
+}
+
+status cuda_device::launch(stream on, const update_launch& call) {
+  TIDEGATE_ASSERT(!call.inputs.empty() && call.inputs.size() <= launch_inputs_max,
+                  "a launch has inputs, and room for them");
+  if (!enter()) return lost_;
+  auto powers = call.powers;
+  const int error = call.kind == update_launch::step::assign
+                        ? kernels::cuda::queue_assign(call.inputs, call.arrays, handle(on))
+                        : kernels::cuda::queue_update(call.options, powers, call.inputs,
+                                                      call.scale, call.arrays, handle(on));
+  return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
+}
+
+status cuda_device::record(stream on, event end) {
+  if (!enter()) return lost_;
+  return check(cudaEventRecord(handle(end), handle(on)), "cudaEventRecord");
+}
+
+status cuda_device::wait(stream on, event end) {
+  if (!enter()) return lost_;
+  return check(cudaStreamWaitEvent(handle(on), handle(end), 0), "cudaStreamWaitEvent");
+}
+
+expected<bool> cuda_device::has_ended(event end) {
+  if (!enter()) return fail(lost_);
+  const auto error = cudaEventQuery(handle(end));
+  if (error == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());  // of a query, which is no error of later calls
+    return false;
+  }
+  if (auto ended = check(error, "cudaEventQuery"); !ended.ok()) return fail(ended);
+  return true;
+}
+
+driver_report ask_driver() {
+  driver_report report;
+  static_cast<void>(cudaDriverGetVersion(&report.driver));
+  static_cast<void>(cudaRuntimeGetVersion(&report.runtime));
+  const auto error = cudaGetDeviceCount(&report.devices);
+  report.error = static_cast<int>(error);
+  if (error != cudaSuccess) report.error_text = cudaGetErrorString(error);
+  static_cast<void>(cudaGetLastError());
+  return report;
+}
+
+}  // namespace
+
+expected<std::unique_ptr<device>> open_gpu(std::uint32_t index) {
+  const auto driver = ask_driver();
+  if (auto good = judge_driver(driver, index); !good.ok()) return fail(good);
+  cudaDeviceProp about{};
+  auto error = cudaGetDeviceProperties(&about, static_cast<int>(index));
+  int mode = cudaComputeModeDefault;
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, static_cast<int>(index));
+  if (error == cudaSuccess) {
+    const gpu_report gpu{.model = about.name,
+                         .capability_major = about.major,
+                         .capability_minor = about.minor,
+                         .is_prohibited = mode == cudaComputeModeProhibited,
+                         .has_unified_addresses = about.unifiedAddressing != 0};
+    if (auto good = judge_gpu(gpu, index); !good.ok()) return fail(good);
+    error = cudaSetDevice(static_cast<int>(index));  // begins the context
+  }
+  if (error == cudaSuccess) error = cudaFree(nullptr);  // of older CUDAs: only this does
+  if (error != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return fail(errc::unavailable, "cuda:" + std::to_string(index) +
+                                       " cannot be opened: " + cudaGetErrorString(error) +
+                                       " (" + cudaGetErrorName(error) +
+                                       "); see nvidia-smi for who uses it");
+  }
+  return std::make_unique<cuda_device>(index, about);
+}
+
+}  // namespace tidegate::runtime::devices::cuda

@@ -1,0 +1,31 @@
+// A window's name as the CUDA backend writes it. Plain C++, pure, any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/status.hpp"
+#include "runtime/device/device.hpp"
+
+namespace tidegate::runtime::devices::cuda {
+
+using gpu_identity = std::array<std::byte, 16>;  // its UUID: indices differ between processes
+
+constexpr std::array<char, 8> window_tag = {'c', 'u', 'd', 'a', '-', 'i', 'p', 'c'};
+
+struct window_fields {
+  std::array<char, 8> tag = window_tag;
+  std::uint64_t bytes = 0;
+  gpu_identity gpu{};
+  std::array<std::byte, 64> handle{};  // a cudaIpcMemHandle_t
+};
+
+window_name encode(const window_fields& fields);
+// Errors: corrupt (no such name), unavailable (of another GPU than `gpu`); `device` names that
+// one in messages.
+expected<window_fields> decode_window(const window_name& name, const gpu_identity& gpu,
+                                      const std::string& device);
+
+}  // namespace tidegate::runtime::devices::cuda
