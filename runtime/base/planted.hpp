@@ -106,6 +106,14 @@ enum class planted_bug : std::uint8_t {
   checkpoint_hash_not_checked,
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
+
+  // Mistakes of work on devices: an emulated device finds them (runtime_device_planted_test).
+  device_copy_not_waited_for = 160,
+  device_copy_on_another_stream,
+  device_gradient_given_back_early,
+  device_read_before_the_step,
+  device_waits_on_the_reactor,
+  device_loss_ignored,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -120,6 +128,8 @@ inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =
     planted_bug::checkpoint_believed_before_synced;
+inline constexpr auto planted_device_bug_first = planted_bug::device_copy_not_waited_for;
+inline constexpr auto planted_device_bug_last = planted_bug::device_loss_ignored;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

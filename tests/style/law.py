@@ -26,6 +26,7 @@ PROJECT = {
     "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],
     "runtime/device/cuda": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
     "runtime/device/open": [BASE, "runtime/device"],
+    "runtime/device/updates": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
 
     "policies/model": [BASE, "runtime/optimizers"],
     "policies/placement": [BASE, *COMMON[:1]],

@@ -1,0 +1,94 @@
+#include "runtime/device/updates/chunk_memory.hpp"
+
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::runtime::devices {
+
+namespace {
+
+constexpr std::uint64_t copy_alignment = 256;  // bytes; copies of a chunk are aligned alike
+
+std::uint64_t round_up(std::uint64_t bytes) {
+  return (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;
+}
+
+}  // namespace
+
+expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream on) {
+  TIDEGATE_ASSERT(!shape.elements.empty() && shape.version_buffers > 0 && shape.states <= 2,
+                  "a table has chunks and parameters");
+  std::uint64_t bytes = 0;
+  for (const auto elements : shape.elements) {
+    TIDEGATE_ASSERT(elements > 0, "a chunk has elements");
+    bytes += elements * sizeof(float);
+  }
+  table_memory table;
+  table.copy_bytes = round_up(bytes);
+  table.version_buffers = shape.version_buffers;
+  table.states = shape.states;
+  table.sums = shape.sums;
+  auto parameters = device_.allocate(table.copy_bytes * shape.version_buffers);
+  if (!parameters) return fail(parameters.error());
+  table.parameters = std::move(*parameters);
+  if (shape.states + shape.sums > 0) {
+    auto rest = device_.allocate(table.copy_bytes * (shape.states + shape.sums));
+    if (!rest) return fail(rest.error());
+    table.rest = std::move(*rest);
+  }
+  for (const auto* memory : {&table.parameters, &table.rest})
+    if (*memory)
+      if (auto cleared = device_.clear(on, memory->data(), memory->size()); !cleared.ok())
+        return fail(cleared);
+  const auto first = static_cast<chunk_index>(chunks_.size());
+  std::uint64_t offset = 0;
+  for (const auto elements : shape.elements) {
+    chunks_.push_back({.table = static_cast<std::uint32_t>(tables_.size()),
+                       .offset = offset,
+                       .elements = elements});
+    offset += elements * sizeof(float);
+  }
+  tables_.push_back(std::move(table));
+  return first;
+}
+
+expected<chunk_memory::place> chunk_memory::place_of(chunk_index first) const {
+  const auto& table = tables_[chunks_[first].table];
+  auto name = device_.name_window(table.parameters);
+  if (!name) return fail(name.error());
+  return place{
+      .name = *name, .copy_bytes = table.copy_bytes, .version_buffers = table.version_buffers};
+}
+
+float* chunk_memory::at(const array_name& array) const {
+  TIDEGATE_ASSERT(array.chunk < chunks_.size(), "a chunk of this queue");
+  const auto& chunk = chunks_[array.chunk];
+  const auto& table = tables_[chunk.table];
+  const auto copy = [&](const device_memory& memory, std::uint64_t index) {
+    return reinterpret_cast<float*>(memory.data() + index * table.copy_bytes + chunk.offset);
+  };
+  switch (array.kind) {
+    case array_kind::parameters:
+      TIDEGATE_ASSERT(array.copy < table.version_buffers, "a version buffer of the table");
+      return copy(table.parameters, array.copy);
+    case array_kind::state1:
+    case array_kind::state2: {
+      const std::uint32_t index = array.kind == array_kind::state1 ? 0 : 1;
+      TIDEGATE_ASSERT(index < table.states && array.copy == 0, "the optimizer has this state");
+      return copy(table.rest, index);
+    }
+    case array_kind::sum:
+      TIDEGATE_ASSERT(array.copy < table.sums, "a sum that is kept");
+      return copy(table.rest, table.states + array.copy);
+  }
+  return nullptr;
+}
+
+float* chunk_memory::state(chunk_index chunk, array_kind kind) const {
+  const auto states = tables_[chunks_[chunk].table].states;
+  const bool has_it = kind == array_kind::state1 ? states >= 1 : states >= 2;
+  return has_it ? at({.chunk = chunk, .kind = kind, .copy = 0}) : nullptr;
+}
+
+}  // namespace tidegate::runtime::devices

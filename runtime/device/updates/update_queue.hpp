@@ -1,0 +1,148 @@
+// Optimizer steps on a device: parameters and optimizer state of a shard's chunks live there,
+// gradients are read where they are (device memory, windows) or brought there in pieces, and
+// what the host needs is read back. The caller's thread queues, and asks what has ended; it
+// never waits.
+//
+//   q.step(...), q.read(...), q.write(...)   each returns its ticket; while !q.is_full()
+//   while (auto news = q.poll()) ...         every turn, as long as !q.is_idle()
+//
+// Operations take effect as if done one after another in the order of their tickets. They are
+// told of in that order, too: each ticket's inputs_read before its done, inputs_read in order
+// of tickets, and done in order of tickets. What an operation reads on the host, or in a
+// window, stays as it is until its inputs_read; nobody looks at what it writes on the host
+// before its done.
+//
+// When the device is lost, every operation that has not been told of, and every later one, is
+// told of as failed, in the same order, so that memory comes back the same way. failure() says
+// why; the queue is of no use any more.
+//
+// Thread rule: that of the device, which outlives the queue. Once warm, nothing allocates. The
+// destructor waits for what is under way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/device/device.hpp"
+#include "runtime/device/updates/chunk_memory.hpp"
+#include "runtime/device/updates/requests.hpp"
+#include "runtime/device/updates/staging.hpp"
+
+namespace tidegate::runtime::devices {
+
+struct queue_options {
+  std::uint32_t operations_max = 64;  // under way at a time
+  std::uint32_t slots = 4;            // for gradients of the host (staging.hpp)
+  std::size_t slot_bytes = std::size_t{4} << 20;
+};
+
+class update_queue {
+ public:
+  // May wait for the device. Errors: those of the device.
+  static expected<std::unique_ptr<update_queue>> make(device& on, const queue_options& options);
+  ~update_queue();
+  update_queue(const update_queue&) = delete;
+  update_queue& operator=(const update_queue&) = delete;
+
+  // ---- Setting up: may wait for the device.
+
+  // Makes chunks whose arrays are zero, and returns the first one's index; the others follow.
+  // Errors: io_error (the device has no room; nothing has changed), unavailable.
+  expected<chunk_index> add_table(const table_shape& shape);
+  // How another process reads the parameters of the table that begins with this chunk: what
+  // lies in a version buffer, after the done of the step that wrote it. Errors: those of
+  // device::name_window.
+  expected<chunk_memory::place> place_of(chunk_index first) const {
+    return memory_.place_of(first);
+  }
+
+  // ---- Work. Never waits; only while !is_full().
+
+  // Queues a step. The inputs' descriptions are copied, the gradients are not.
+  ticket step(const step_request& request);
+  // Queues that an array be set to `from`: registered memory of as many elements.
+  ticket write(const array_name& array, std::span<const float> from);
+  // Queues that an array be copied to `to`: registered memory of as many elements.
+  ticket read(const array_name& array, std::span<float> to);
+
+  // Queues what there was no room for before, and returns the next piece of news; nullopt if
+  // nothing is new.
+  std::optional<completion> poll();
+
+  bool is_full() const noexcept { return submitted_ - done_ == operations_.size(); }
+  bool is_idle() const noexcept { return submitted_ == done_; }
+  const status& failure() const noexcept { return failure_; }
+
+  // The powers of a chunk's betas after all steps that were queued.
+  const kernels::beta_powers& powers(chunk_index chunk) const { return chunks_[chunk].powers; }
+  void set_powers(chunk_index chunk, const kernels::beta_powers& powers) {
+    chunks_[chunk].powers = powers;
+  }
+
+ private:
+  enum class operation_kind : std::uint8_t { step, write, read };
+
+  struct operation {
+    operation_kind kind = operation_kind::step;
+    array_name array;             // write, read
+    std::span<std::byte> memory;  // write, read; on the host
+    step_request step;            // without inputs
+    kernels::beta_powers powers;  // before the step
+    std::size_t inputs = 0;
+    std::size_t queued = 0;     // elements
+    bool reads_device = false;  // some gradient lies on the device
+    event inputs_read{};
+    event ready{};  // read: the array is as it was then
+    event done{};
+  };
+  struct chunk_state {
+    kernels::beta_powers powers;
+    ticket last_read = 0;  // that has been queued
+  };
+
+  explicit update_queue(device& on) : device_(on), memory_(on) {}
+  status set_up(const queue_options& options);
+
+  operation& at(ticket of) { return operations_[(of - 1) % operations_.size()]; }
+  std::span<step_input> inputs_of(ticket of) {
+    return {inputs_.data() + (of - 1) % operations_.size() * launch_inputs_max, at(of).inputs};
+  }
+  operation& next_operation();
+  ticket submitted();
+
+  void queue_waiting();
+  bool queue_next(ticket of);
+  bool queue_step(ticket of);
+  status queue_piece(ticket of, staging::slot* slot, std::size_t count);
+  status stage(std::span<const step_input> inputs, staging::slot& slot, std::size_t count);
+  status launch_piece(const operation& item, std::size_t count);
+  status queue_write(const operation& item);
+  status queue_read(ticket of);
+  status wait_for_reads(chunk_index chunk);
+
+  bool has_ended(event end);
+  bool is_due(ticket of, event end);
+  bool is_ok(const status& outcome);
+  completion news_of(ticket of, news kind) const;
+
+  device& device_;
+  chunk_memory memory_;
+  std::vector<chunk_state> chunks_;
+  std::optional<staging> staging_;
+  stream copies_{}, steps_{}, reads_{};
+  std::vector<operation> operations_;         // a ring, by ticket
+  std::vector<step_input> inputs_;            // launch_inputs_max for each
+  std::vector<kernels::gradient> gradients_;  // of the piece being queued
+
+  // Tickets: the last that was submitted, that is queued on the device, and whose news is told.
+  ticket submitted_ = 0;
+  ticket queued_ = 0;
+  ticket inputs_read_ = 0;
+  ticket done_ = 0;
+  status failure_;
+};
+
+}  // namespace tidegate::runtime::devices

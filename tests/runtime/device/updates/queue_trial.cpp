@@ -1,0 +1,393 @@
+#include "tests/runtime/device/updates/queue_trial.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/device/updates/update_queue.hpp"
+#include "runtime/optimizers/registry.hpp"
+#include "tests/runtime/device/updates/worker_gradients.hpp"
+
+namespace tidegate::tests {
+
+namespace {
+
+using namespace runtime::devices;
+namespace kernels = runtime::kernels;
+using runtime::mix64;
+using runtime::uniform_signed;
+
+constexpr std::size_t elements_max = 6000;
+constexpr std::size_t array_bytes = elements_max * sizeof(float);
+constexpr std::size_t gradients_max = 24;
+constexpr std::size_t results_max = 12;
+constexpr std::uint64_t polls_max = 200'000;  // in a row without news
+
+// A chunk as it is on the CPU.
+struct chunk_copy {
+  std::vector<std::vector<float>> parameters, sums;
+  std::vector<float> state1, state2;
+  kernels::beta_powers powers;
+
+  std::vector<float>& array(const array_name& name) {
+    switch (name.kind) {
+      case array_kind::parameters:
+        return parameters[name.copy];
+      case array_kind::state1:
+        return state1;
+      case array_kind::state2:
+        return state2;
+      case array_kind::sum:
+        return sums[name.copy];
+    }
+    return state1;
+  }
+};
+
+class trial {
+ public:
+  trial(device& on, std::uint64_t seed, const emulated_device* emulated)
+      : device_(on), emulated_(emulated), random_(mix64(seed ^ 0x747269)) {}
+
+  trial_report run() {
+    set_up();
+    const auto operations = 10 + random_.below(30);
+    for (std::uint64_t i = 0; i < operations && !is_over(); ++i) submit();
+    read_all();
+    drain([&] { return queue_ != nullptr && queue_->is_idle(); });
+    check_end();
+    return report_;
+  }
+
+ private:
+  bool is_over() const { return !report_.problem.empty(); }
+  void problem(const std::string& text) {
+    if (report_.problem.empty()) report_.problem = text;
+  }
+  template <class Value>
+  bool has(const runtime::expected<Value>& value) {
+    if (!value) set_up_failed_ = true;
+    return value.has_value();
+  }
+
+  void set_up();
+  bool make_results();
+  void submit();
+  void submit_step();
+  void submit_read(const array_name& array);
+  void submit_write();
+  void read_all();
+  array_name draw_array();
+  std::vector<step_input> draw_inputs(std::size_t elements, ticket of);
+  template <class Condition>
+  void drain(const Condition& is_enough);
+  void take(const completion& item);
+  void take_inputs_read(ticket of);
+  void take_done(ticket of);
+  void check_end();
+
+  device& device_;
+  const emulated_device* emulated_;
+  runtime::rng random_;
+  trial_report report_;
+  bool set_up_failed_ = false;
+
+  // Before the queue, which waits for its work in the end.
+  worker_gradients gradients_{gradients_max, array_bytes};
+  host_memory results_;
+  std::vector<std::byte*> results_free_;  // array_bytes each
+
+  std::unique_ptr<update_queue> queue_;
+  runtime::optimizer_options options_;
+  table_shape shape_;
+  std::vector<std::uint64_t> elements_;
+  std::vector<chunk_copy> chunks_;
+
+  struct expectation {
+    bool is_read = false;
+    std::byte* memory = nullptr;      // a read's or write's
+    std::vector<float> values;        // a read's
+    std::vector<std::size_t> inputs;  // a step's, of gradients_
+    array_name array;
+  };
+  std::map<ticket, expectation> waiting_;
+  ticket last_ = 0, last_read_ = 0, last_done_ = 0;
+};
+
+// Memory that is read into and written from.
+bool trial::make_results() {
+  auto results = device_.allocate_host(results_max * array_bytes);
+  if (!has(results)) return false;
+  results_ = std::move(*results);
+  for (std::size_t i = 0; i < results_max; ++i)
+    results_free_.push_back(results_.bytes().data() + i * array_bytes);
+  return true;
+}
+
+void trial::set_up() {
+  const auto& traits =
+      runtime::optimizers_known[random_.below(std::size(runtime::optimizers_known))];
+  options_ = traits.defaults;
+  options_.learning_rate = 0.05F;
+  options_.weight_decay = 0.01F;
+  options_.clip_value = random_.below(2) == 0 ? 0.0F : 0.5F;
+  const auto count = 1 + random_.below(3);
+  const std::uint64_t most[] = {100, 2000, elements_max};
+  for (std::uint64_t i = 0; i < count; ++i)
+    elements_.push_back(1 + random_.below(most[random_.below(3)]));
+  shape_ = {.elements = elements_,
+            .states = traits.state_arrays,
+            .version_buffers = static_cast<std::uint32_t>(1 + random_.below(3)),
+            .sums = static_cast<std::uint32_t>(random_.below(3))};
+  set_up_failed_ = !gradients_.set_up(device_).ok();
+  if (set_up_failed_ || !make_results()) return;
+  auto queue = update_queue::make(
+      device_, {.operations_max = static_cast<std::uint32_t>(1 + random_.below(12)),
+                .slots = static_cast<std::uint32_t>(1 + random_.below(4)),
+                .slot_bytes = slot_bytes_min * (1 + random_.below(2))});
+  if (!has(queue)) return;
+  const auto first = (*queue)->add_table(shape_);
+  if (!has(first)) return;
+  queue_ = std::move(*queue);
+  for (const auto elements : elements_) {
+    const std::vector<float> zero(elements);
+    chunks_.push_back({.parameters = std::vector(shape_.version_buffers, zero),
+                       .sums = std::vector(shape_.sums, zero),
+                       .state1 = zero,
+                       .state2 = zero,
+                       .powers = {}});
+  }
+}
+
+array_name trial::draw_array() {
+  array_name array{.chunk = static_cast<chunk_index>(random_.below(chunks_.size()))};
+  const auto draw = random_.below(4 + shape_.states + (shape_.sums > 0 ? 1 : 0));
+  if (draw < 4) {
+    array.copy = static_cast<std::uint32_t>(random_.below(shape_.version_buffers));
+  } else if (draw < 4 + shape_.states) {
+    array.kind = draw == 4 ? array_kind::state1 : array_kind::state2;
+  } else {
+    array.kind = array_kind::sum;
+    array.copy = static_cast<std::uint32_t>(random_.below(shape_.sums));
+  }
+  return array;
+}
+
+void trial::submit() {
+  drain([&] { return !queue_ || !queue_->is_full(); });
+  if (!queue_ || is_over()) return;
+  const auto kind = random_.below(10);
+  if (kind < 6) return submit_step();
+  if (kind < 9) return submit_read(draw_array());
+  submit_write();
+}
+
+std::vector<step_input> trial::draw_inputs(std::size_t elements, ticket of) {
+  std::vector<step_input> inputs;
+  const auto count = 1 + random_.below(random_.below(4) == 0 ? 12 : 3);
+  const bool is_mixed = random_.below(3) == 0;
+  const auto type = static_cast<kernels::element>(random_.below(3));
+  std::uint32_t rank = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto own = is_mixed ? static_cast<kernels::element>(random_.below(3)) : type;
+    const auto index =
+        gradients_.write(random_.below(gradients_max), elements, own, random_.next());
+    if (index == gradients_.size()) break;
+    rank += static_cast<std::uint32_t>(random_.below(3)) + (i > 0 ? 1 : 0);
+    inputs.push_back(gradients_.input(index, rank));
+    waiting_[of].inputs.push_back(index);
+  }
+  if (gradients_.is_stuck()) problem("a worker's event does not end");
+  return inputs;
+}
+
+void trial::submit_step() {
+  const auto index = static_cast<chunk_index>(random_.below(chunks_.size()));
+  auto& chunk = chunks_[index];
+  const auto elements = elements_[index];
+  const auto of = last_ + 1;
+  const auto inputs = draw_inputs(elements, of);
+  if (inputs.empty()) {
+    waiting_.erase(of);
+    return submit_read(draw_array());
+  }
+  step_request request{
+      .chunk = index,
+      .kind = random_.below(8) == 0 ? update_launch::step::assign : update_launch::step::update,
+      .from = static_cast<std::uint32_t>(random_.below(shape_.version_buffers)),
+      .to = static_cast<std::uint32_t>(random_.below(shape_.version_buffers)),
+      .options = options_,
+      .scale = 1.0F / static_cast<float>(inputs.size()),
+      .inputs = inputs,
+      .sum = std::nullopt};
+  if (shape_.sums > 0 && random_.below(2) == 0)
+    request.sum = static_cast<std::uint32_t>(random_.below(shape_.sums));
+  // The same on the CPU.
+  std::vector<kernels::gradient> gradients;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto gradient = inputs[i].gradient;
+    gradient.data = gradients_.values(waiting_[of].inputs[i]);
+    gradients.push_back(gradient);
+  }
+  if (request.sum) kernels::tree_sum(gradients, chunk.sums[*request.sum].data(), elements);
+  const kernels::chunk_arrays arrays{
+      .before = chunk.parameters[request.from].data(),
+      .after = chunk.parameters[request.to].data(),
+      .state1 = shape_.states >= 1 ? chunk.state1.data() : nullptr,
+      .state2 = shape_.states >= 2 ? chunk.state2.data() : nullptr,
+      .n = elements};
+  if (request.kind == update_launch::step::assign)
+    kernels::assign_sum(gradients, arrays);
+  else
+    kernels::apply_update(options_, chunk.powers, gradients, request.scale, arrays);
+  last_ = queue_->step(request);
+  if (last_ != of) problem("tickets are not consecutive");
+  const auto& powers = queue_->powers(index);
+  if (powers.beta1 != chunk.powers.beta1 || powers.beta2 != chunk.powers.beta2)
+    problem("the powers of the betas differ");
+  ++report_.steps;
+}
+
+void trial::submit_read(const array_name& array) {
+  if (results_free_.empty()) return;
+  auto* memory = results_free_.back();
+  results_free_.pop_back();
+  const auto elements = elements_[array.chunk];
+  std::memset(memory, 0x33, elements * sizeof(float));
+  last_ = queue_->read(array, {reinterpret_cast<float*>(memory), elements});
+  waiting_[last_] = {.is_read = true,
+                     .memory = memory,
+                     .values = chunks_[array.chunk].array(array),
+                     .inputs = {},
+                     .array = array};
+  ++report_.reads;
+}
+
+void trial::submit_write() {
+  if (results_free_.empty()) return;
+  auto* memory = results_free_.back();
+  results_free_.pop_back();
+  const auto array = draw_array();
+  auto& values = chunks_[array.chunk].array(array);
+  const auto key = random_.next();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::abs(uniform_signed(key, i));
+  std::memcpy(memory, values.data(), values.size() * sizeof(float));
+  last_ = queue_->write(array, {reinterpret_cast<const float*>(memory), values.size()});
+  waiting_[last_] = {
+      .is_read = false, .memory = memory, .values = {}, .inputs = {}, .array = array};
+}
+
+void trial::read_all() {
+  if (!queue_) return;
+  for (chunk_index chunk = 0; chunk < chunks_.size(); ++chunk)
+    for (const auto kind :
+         {array_kind::parameters, array_kind::state1, array_kind::state2, array_kind::sum}) {
+      const std::uint32_t copies = kind == array_kind::parameters ? shape_.version_buffers
+                                   : kind == array_kind::sum      ? shape_.sums
+                                   : kind == array_kind::state1   ? shape_.states >= 1
+                                                                  : shape_.states >= 2;
+      for (std::uint32_t copy = 0; copy < copies; ++copy) {
+        drain([&] { return !queue_->is_full() && !results_free_.empty(); });
+        if (is_over()) return;
+        submit_read({.chunk = chunk, .kind = kind, .copy = copy});
+      }
+    }
+}
+
+// Polls until it is enough.
+template <class Condition>
+void trial::drain(const Condition& is_enough) {
+  if (!queue_) return;
+  std::uint64_t polls = 0;
+  while (!is_over()) {
+    const auto item = queue_->poll();
+    if (item) {
+      take(*item);
+      polls = 0;
+      continue;
+    }
+    if (is_enough()) return;
+    if (++polls == polls_max) problem("stuck");
+  }
+}
+
+void trial::take(const completion& item) {
+  const bool is_paced =
+      emulated_ != nullptr && emulated_->paced_by() == emulated_options::pace::caller;
+  if (is_paced && emulated_->is_lost() && item.outcome.ok())
+    problem("news of success from a device that is lost");
+  if (!item.outcome.ok() && !report_.is_lost) {
+    report_.is_lost = true;
+    if (emulated_ == nullptr || !emulated_->is_lost())
+      problem("news of failure: " + item.outcome.message());
+  }
+  const auto& found = waiting_[item.of];
+  if (item.kind == news::inputs_read) {
+    if (found.is_read || item.of <= last_read_) problem("inputs_read out of order");
+    last_read_ = item.of;
+    return take_inputs_read(item.of);
+  }
+  if (item.of != last_done_ + 1 || (!found.is_read && item.of > last_read_))
+    problem("done out of order");
+  last_done_ = item.of;
+  take_done(item.of);
+}
+
+// What was given back is written by others at once.
+void trial::take_inputs_read(ticket of) {
+  auto& found = waiting_[of];
+  if (found.memory != nullptr)
+    std::memset(found.memory, 0xff, elements_[found.array.chunk] * sizeof(float));
+  for (const auto index : found.inputs) gradients_.give_back(index);
+}
+
+void trial::take_done(ticket of) {
+  const auto& found = waiting_[of];
+  if (found.is_read && !report_.is_lost &&
+      std::memcmp(found.memory, found.values.data(), found.values.size() * sizeof(float)) != 0)
+    problem("other bits in what was read back by operation " + std::to_string(of) + ", array " +
+            std::to_string(static_cast<int>(found.array.kind)));
+  if (found.memory != nullptr) results_free_.push_back(found.memory);
+  waiting_.erase(of);
+}
+
+void trial::check_end() {
+  if (is_over()) return;
+  if (set_up_failed_) {
+    report_.is_lost = true;
+    if (emulated_ == nullptr || !emulated_->is_lost()) problem("it could not be set up");
+    return;
+  }
+  if (last_done_ != last_ || !waiting_.empty()) problem("operations without news");
+  if (emulated_ != nullptr && emulated_->waits() != 0)
+    problem("the caller's thread waited for the device");
+  if (emulated_ != nullptr && emulated_->is_lost() && queue_->failure().ok())
+    problem("nobody has noticed that the device is lost");
+}
+
+}  // namespace
+
+trial_report try_queue(device& on, std::uint64_t seed) {
+  return trial(on, seed, dynamic_cast<const emulated_device*>(&on)).run();
+}
+
+trial_report try_emulated(std::uint64_t seed, emulated_options::pace paced_by,
+                          bool may_be_lost) {
+  runtime::rng random(mix64(seed));
+  const std::uint64_t scales[] = {0, 500, 20'000, 200'000};
+  emulated_options options{.seed = seed, .paced_by = paced_by};
+  options.most = {.delay_ns = scales[random.below(4)],
+                  .duration_ns = scales[random.below(4)],
+                  .news_ns = scales[random.below(3)]};
+  if (may_be_lost && random.below(2) == 0) options.lost_after = 1 + random.below(600);
+  emulated_device on(options);
+  return try_queue(on, seed);
+}
+
+}  // namespace tidegate::tests

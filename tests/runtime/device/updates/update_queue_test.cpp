@@ -1,0 +1,226 @@
+#include "runtime/device/updates/update_queue.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/device/open/open_device.hpp"
+#include "tests/runtime/device/updates/queue_trial.hpp"
+#include "tests/support/allocations.hpp"
+
+namespace tidegate::runtime::devices {
+namespace {
+
+constexpr auto by_caller = emulated_options::pace::caller;
+
+TEST(update_queue, leaves_the_bits_of_the_cpu) {
+  std::uint64_t steps = 0, reads = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const auto report = tests::try_emulated(seed, by_caller, false);
+    ASSERT_EQ(report.problem, "") << "seed " << seed;
+    ASSERT_FALSE(report.is_lost);
+    steps += report.steps;
+    reads += report.reads;
+  }
+  EXPECT_GT(steps, 3000u);
+  EXPECT_GT(reads, 2000u);
+}
+
+TEST(update_queue, gives_everything_back_when_its_device_is_lost) {
+  int lost = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto report = tests::try_emulated(seed, by_caller, true);
+    ASSERT_EQ(report.problem, "") << "seed " << seed;
+    lost += report.is_lost ? 1 : 0;
+  }
+  EXPECT_GT(lost, 40);
+}
+
+TEST(update_queue, works_beside_its_caller) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto report =
+        tests::try_emulated(seed, emulated_options::pace::thread, seed % 4 == 0);
+    ASSERT_EQ(report.problem, "") << "seed " << seed;
+  }
+}
+
+TEST(update_queue, a_seed_is_a_run) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto run = [&] {
+      emulated_device on({.seed = seed, .paced_by = by_caller});
+      EXPECT_EQ(tests::try_queue(on, seed).problem, "");
+      return on.halves_done();
+    };
+    EXPECT_EQ(run(), run());
+  }
+}
+
+// The same operations on a GPU, where there is one.
+TEST(update_queue, leaves_the_bits_of_the_cpu_on_a_gpu) {
+  const auto on = open_device("cuda:0");
+  if (!on) GTEST_SKIP() << on.error().message();
+  for (std::uint64_t seed = 1; seed <= 100; ++seed)
+    ASSERT_EQ(tests::try_queue(**on, seed).problem, "") << "seed " << seed;
+}
+
+// A queue with a table of two chunks, and gradients of each kind of place.
+class one_table : public testing::Test {
+ protected:
+  static constexpr std::size_t elements = 3000;
+
+  void make(std::uint32_t operations_max = 8) {
+    auto queue = update_queue::make(
+        device_, {.operations_max = operations_max, .slots = 2, .slot_bytes = slot_bytes_min});
+    ASSERT_TRUE(queue) << queue.error().message();
+    queue_ = std::move(*queue);
+    const std::uint64_t sizes[] = {elements, elements};
+    ASSERT_TRUE(queue_->add_table({.elements = sizes, .states = 2, .version_buffers = 2}));
+    auto host = device_.allocate_host(2 * elements * sizeof(float));
+    auto memory = device_.allocate(elements * sizeof(float));
+    ASSERT_TRUE(host && memory);
+    host_ = std::move(*host);
+    memory_ = std::move(*memory);
+    pageable_.assign(elements, 1.0F);
+    const auto on = *device_.make_stream();
+    ASSERT_TRUE(device_.clear(on, memory_.data(), memory_.size()).ok());
+    ASSERT_TRUE(device_.synchronize().ok());
+    inputs_ = {
+        {.gradient = {.data = memory_.data(), .rank = 0}},
+        {.gradient = {.data = host_.bytes().data(), .rank = 1},
+         .place = input_place::registered},
+        {.gradient = {.data = pageable_.data(), .rank = 2}, .place = input_place::pageable}};
+    request_.options.kind = optimizer_kind::adam;
+    request_.inputs = inputs_;
+  }
+  std::span<float> result() {
+    return {reinterpret_cast<float*>(host_.bytes().data()) + elements, elements};
+  }
+  void drain() {
+    while (!queue_->is_idle()) static_cast<void>(queue_->poll());
+  }
+
+  emulated_device device_{{.seed = 11, .paced_by = by_caller}};
+  host_memory host_;
+  device_memory memory_;
+  std::vector<float> pageable_;
+  std::vector<step_input> inputs_;
+  step_request request_;
+  std::unique_ptr<update_queue> queue_;
+};
+
+TEST_F(one_table, nothing_allocates_once_it_is_warm) {
+  make();
+  const auto turn = [&] {
+    request_.chunk ^= 1;
+    std::swap(request_.from, request_.to);
+    queue_->step(request_);
+    queue_->read({.chunk = request_.chunk, .copy = request_.to}, result());
+    drain();
+  };
+  for (int i = 0; i < 20; ++i) turn();
+  const auto before = tests::allocations();
+  for (int i = 0; i < 50; ++i) turn();
+  EXPECT_EQ(tests::allocations() - before, 0u);
+}
+
+TEST_F(one_table, as_many_operations_wait_as_it_was_told_to_take) {
+  make(3);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(queue_->is_full());
+    queue_->step(request_);
+  }
+  EXPECT_TRUE(queue_->is_full());
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(queue_->step(request_), "more operations");
+  drain();
+  EXPECT_FALSE(queue_->is_full());
+}
+
+TEST_F(one_table, a_step_has_as_many_inputs_as_a_launch) {
+  make();
+  const std::vector<step_input> most(launch_inputs_max, inputs_[1]);
+  std::vector<step_input> inputs = most;
+  for (std::uint32_t rank = 0; rank < inputs.size(); ++rank) inputs[rank].gradient.rank = rank;
+  request_.inputs = inputs;
+  queue_->step(request_);
+  drain();
+  EXPECT_TRUE(queue_->failure().ok()) << queue_->failure().message();
+  inputs.push_back(inputs.back());
+  request_.inputs = inputs;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(queue_->step(request_), "room for them");
+}
+
+TEST_F(one_table, its_parameters_are_shown_in_one_window) {
+  make();
+  const auto place = queue_->place_of(0);
+  ASSERT_TRUE(place) << place.error().message();
+  EXPECT_EQ(place->version_buffers, 2u);
+  EXPECT_GE(place->copy_bytes, 2 * elements * sizeof(float));
+  std::fill_n(reinterpret_cast<float*>(host_.bytes().data()), elements, 2.5F);
+  queue_->write({.chunk = 1, .copy = 1},
+                {reinterpret_cast<const float*>(host_.bytes().data()), elements});
+  drain();
+  emulated_device worker({.paced_by = by_caller});
+  auto window = worker.open_window(place->name);
+  ASSERT_TRUE(window) << window.error().message();
+  auto copy = worker.allocate_host(elements * sizeof(float));
+  const auto on = *worker.make_stream();
+  const auto at = place->copy_bytes + elements * sizeof(float);  // chunk 1, version buffer 1
+  ASSERT_TRUE(worker.copy_out(on, copy->bytes(), window->data() + at).ok());
+  ASSERT_TRUE(worker.synchronize().ok());
+  EXPECT_EQ(std::memcmp(copy->bytes().data(), host_.bytes().data(), copy->bytes().size()), 0);
+}
+
+TEST_F(one_table, operations_after_a_loss_fail_one_by_one) {
+  make();
+  queue_->step(request_);
+  device_.lose();
+  queue_->step(request_);
+  queue_->read({}, result());
+  std::vector<std::pair<ticket, news>> told;
+  while (!queue_->is_idle())
+    if (const auto item = queue_->poll()) {
+      EXPECT_EQ(item->outcome.code(), errc::unavailable);
+      told.emplace_back(item->of, item->kind);
+    }
+  EXPECT_EQ(told.size(), 5u);
+  EXPECT_EQ(std::count(told.begin(), told.end(), std::pair(ticket{1}, news::done)), 1);
+  const std::uint64_t sizes[] = {1};
+  EXPECT_EQ(queue_->add_table({.elements = sizes}).error().code(), errc::unavailable);
+}
+
+// Wherever memory runs out while a queue is set up, it is an error, and all memory comes back.
+TEST(update_queue, no_memory_is_an_error_wherever_it_strikes) {
+  int failures = 0;
+  for (std::uint64_t call = 1; call <= 4; ++call) {
+    emulated_device on({.paced_by = by_caller});
+    on.fail_allocation(call);
+    {
+      auto queue = update_queue::make(on, {.slots = 2, .slot_bytes = slot_bytes_min});
+      if (!queue) {
+        EXPECT_EQ(queue.error().code(), errc::io_error);
+        ++failures;
+      } else {
+        const auto before = on.bytes_out();
+        const std::uint64_t sizes[] = {100, 100};
+        const table_shape shape{.elements = sizes, .states = 1};
+        const auto refused = (*queue)->add_table(shape);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code(), errc::io_error);
+        EXPECT_EQ(on.bytes_out(), before) << "nothing was taken";
+        EXPECT_TRUE((*queue)->failure().ok());
+        EXPECT_EQ((*queue)->add_table(shape).value(), 0u);
+        ++failures;
+      }
+    }
+    EXPECT_EQ(on.bytes_out(), 0u);
+  }
+  EXPECT_EQ(failures, 4);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime::devices
