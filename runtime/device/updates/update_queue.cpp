@@ -145,7 +145,6 @@ bool update_queue::queue_step(ticket of) {
   const auto inputs = inputs_of(of);
   const bool is_staged = std::any_of(inputs.begin(), inputs.end(), is_on_host);
   const auto elements = memory_.elements(item.step.chunk);
-  if (item.queued == 0 && !is_ok(wait_for_reads(item.step.chunk))) return false;
   while (item.queued < elements) {
     const auto count = staging_->piece_of(inputs, elements - item.queued);
     staging::slot* slot = nullptr;
@@ -154,6 +153,7 @@ bool update_queue::queue_step(ticket of) {
       if (!has_ended(slot->consumed)) return false;
       staging_->take();
     }
+    if (item.queued == 0 && !is_ok(wait_for_reads(item.step.chunk))) return false;
     if (!is_ok(queue_piece(of, slot, count))) return false;
     item.queued += count;
   }

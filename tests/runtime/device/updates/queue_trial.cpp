@@ -12,6 +12,8 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/device/updates/update_queue.hpp"
 #include "runtime/optimizers/registry.hpp"
+#include "tests/runtime/device/updates/chunk_copy.hpp"
+#include "tests/runtime/device/updates/patience.hpp"
 #include "tests/runtime/device/updates/worker_gradients.hpp"
 
 namespace tidegate::tests {
@@ -27,28 +29,6 @@ constexpr std::size_t elements_max = 6000;
 constexpr std::size_t array_bytes = elements_max * sizeof(float);
 constexpr std::size_t gradients_max = 24;
 constexpr std::size_t results_max = 12;
-constexpr std::uint64_t polls_max = 200'000;  // in a row without news
-
-// A chunk as it is on the CPU.
-struct chunk_copy {
-  std::vector<std::vector<float>> parameters, sums;
-  std::vector<float> state1, state2;
-  kernels::beta_powers powers;
-
-  std::vector<float>& array(const array_name& name) {
-    switch (name.kind) {
-      case array_kind::parameters:
-        return parameters[name.copy];
-      case array_kind::state1:
-        return state1;
-      case array_kind::state2:
-        return state2;
-      case array_kind::sum:
-        return sums[name.copy];
-    }
-    return state1;
-  }
-};
 
 class trial {
  public:
@@ -90,6 +70,7 @@ class trial {
   void take(const completion& item);
   void take_inputs_read(ticket of);
   void take_done(ticket of);
+  void read_in_place(const array_name& parameters);
   void check_end();
 
   device& device_;
@@ -102,6 +83,12 @@ class trial {
   worker_gradients gradients_{gradients_max, array_bytes};
   host_memory results_;
   std::vector<std::byte*> results_free_;  // array_bytes each
+
+  // What another process sees of the parameters; on emulated devices.
+  device_memory window_;
+  chunk_memory::place place_;
+  stream reader_{};
+  event seen_{};
 
   std::unique_ptr<update_queue> queue_;
   runtime::optimizer_options options_;
@@ -154,15 +141,20 @@ void trial::set_up() {
   if (!has(queue)) return;
   const auto first = (*queue)->add_table(shape_);
   if (!has(first)) return;
-  queue_ = std::move(*queue);
-  for (const auto elements : elements_) {
-    const std::vector<float> zero(elements);
-    chunks_.push_back({.parameters = std::vector(shape_.version_buffers, zero),
-                       .sums = std::vector(shape_.sums, zero),
-                       .state1 = zero,
-                       .state2 = zero,
-                       .powers = {}});
+  if (emulated_ != nullptr) {
+    const auto place = (*queue)->place_of(*first);
+    if (!has(place)) return;
+    auto window = device_.open_window(place->name);
+    const auto reader = device_.make_stream();
+    const auto seen = device_.make_event();
+    if (!has(window) || !has(reader) || !has(seen)) return;
+    window_ = std::move(*window);
+    place_ = *place;
+    reader_ = *reader;
+    seen_ = *seen;
   }
+  queue_ = std::move(*queue);
+  for (const auto elements : elements_) chunks_.emplace_back(elements, shape_);
 }
 
 array_name trial::draw_array() {
@@ -235,21 +227,12 @@ void trial::submit_step() {
     gradient.data = gradients_.values(waiting_[of].inputs[i]);
     gradients.push_back(gradient);
   }
-  if (request.sum) kernels::tree_sum(gradients, chunk.sums[*request.sum].data(), elements);
-  const kernels::chunk_arrays arrays{
-      .before = chunk.parameters[request.from].data(),
-      .after = chunk.parameters[request.to].data(),
-      .state1 = shape_.states >= 1 ? chunk.state1.data() : nullptr,
-      .state2 = shape_.states >= 2 ? chunk.state2.data() : nullptr,
-      .n = elements};
-  if (request.kind == update_launch::step::assign)
-    kernels::assign_sum(gradients, arrays);
-  else
-    kernels::apply_update(options_, chunk.powers, gradients, request.scale, arrays);
+  chunk.step(request, gradients);
+  waiting_[of].array = {.chunk = index, .copy = request.to};
   last_ = queue_->step(request);
   if (last_ != of) problem("tickets are not consecutive");
   const auto& powers = queue_->powers(index);
-  if (powers.beta1 != chunk.powers.beta1 || powers.beta2 != chunk.powers.beta2)
+  if (powers.beta1 != chunk.powers().beta1 || powers.beta2 != chunk.powers().beta2)
     problem("the powers of the betas differ");
   ++report_.steps;
 }
@@ -304,16 +287,15 @@ void trial::read_all() {
 template <class Condition>
 void trial::drain(const Condition& is_enough) {
   if (!queue_) return;
-  std::uint64_t polls = 0;
+  patience waiting;
   while (!is_over()) {
     const auto item = queue_->poll();
-    if (item) {
+    if (item)
       take(*item);
-      polls = 0;
-      continue;
-    }
-    if (is_enough()) return;
-    if (++polls == polls_max) problem("stuck");
+    else if (is_enough())
+      return;
+    else if (waiting.is_over())
+      problem("stuck");
   }
 }
 
@@ -353,8 +335,33 @@ void trial::take_done(ticket of) {
       std::memcmp(found.memory, found.values.data(), found.values.size() * sizeof(float)) != 0)
     problem("other bits in what was read back by operation " + std::to_string(of) + ", array " +
             std::to_string(static_cast<int>(found.array.kind)));
+  if (!found.inputs.empty() && of == last_ && emulated_ != nullptr && !report_.is_lost)
+    read_in_place(found.array);
   if (found.memory != nullptr) results_free_.push_back(found.memory);
   waiting_.erase(of);
+}
+
+// As a worker on the same device does when it is told that the step is done.
+void trial::read_in_place(const array_name& parameters) {
+  if (results_free_.empty()) return;
+  auto& values = chunks_[parameters.chunk].array(parameters);
+  auto offset = parameters.copy * place_.copy_bytes;
+  for (chunk_index chunk = 0; chunk < parameters.chunk; ++chunk)
+    offset += elements_[chunk] * sizeof(float);
+  const std::span result(results_free_.back(), values.size() * sizeof(float));
+  if (!device_.copy_out(reader_, result, window_.data() + offset).ok() ||
+      !device_.record(reader_, seen_).ok())
+    return;
+  patience waiting;
+  while (true) {
+    const auto ended = device_.has_ended(seen_);
+    if (!ended) return;
+    if (*ended) break;
+    if (waiting.is_over()) return problem("a reader's event does not end");
+  }
+  if (std::memcmp(result.data(), values.data(), result.size()) != 0)
+    problem("other bits in what was read in place");
+  ++report_.seen;
 }
 
 void trial::check_end() {

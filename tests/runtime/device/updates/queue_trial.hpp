@@ -16,7 +16,7 @@ namespace tidegate::tests {
 struct trial_report {
   std::string problem;  // the first; empty: none
   bool is_lost = false;
-  std::uint64_t steps = 0, reads = 0, pieces_waited = 0;
+  std::uint64_t steps = 0, reads = 0, seen = 0;  // seen: parameters, in place
 };
 
 // On any device, also a GPU.

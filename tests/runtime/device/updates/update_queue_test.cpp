@@ -17,26 +17,28 @@ namespace {
 constexpr auto by_caller = emulated_options::pace::caller;
 
 TEST(update_queue, leaves_the_bits_of_the_cpu) {
-  std::uint64_t steps = 0, reads = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  std::uint64_t steps = 0, reads = 0, seen = 0;
+  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
     const auto report = tests::try_emulated(seed, by_caller, false);
     ASSERT_EQ(report.problem, "") << "seed " << seed;
     ASSERT_FALSE(report.is_lost);
     steps += report.steps;
     reads += report.reads;
+    seen += report.seen;
   }
-  EXPECT_GT(steps, 3000u);
-  EXPECT_GT(reads, 2000u);
+  EXPECT_GT(steps, 1800u);
+  EXPECT_GT(reads, 1500u);
+  EXPECT_GT(seen, 300u) << "in place";
 }
 
 TEST(update_queue, gives_everything_back_when_its_device_is_lost) {
   int lost = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const auto report = tests::try_emulated(seed, by_caller, true);
     ASSERT_EQ(report.problem, "") << "seed " << seed;
     lost += report.is_lost ? 1 : 0;
   }
-  EXPECT_GT(lost, 40);
+  EXPECT_GT(lost, 30);
 }
 
 TEST(update_queue, works_beside_its_caller) {
@@ -124,6 +126,21 @@ TEST_F(one_table, nothing_allocates_once_it_is_warm) {
   const auto before = tests::allocations();
   for (int i = 0; i < 50; ++i) turn();
   EXPECT_EQ(tests::allocations() - before, 0u);
+}
+
+// However often a step asks for a slot in vain.
+TEST_F(one_table, polling_queues_no_work_twice) {
+  make();
+  const auto before = device_.halves_done();
+  for (int i = 0; i < 3; ++i) {  // with two slots
+    queue_->step(request_);
+    queue_->read({}, result());
+  }
+  drain();
+  ASSERT_TRUE(device_.synchronize().ok());
+  // A step: two copies and a launch of two halves each, four recordings, one wait; a read: one
+  // copy, two recordings, one wait. Two of the steps wait for the read before.
+  EXPECT_EQ(device_.halves_done() - before, 3U * 11 + 3U * 5 + 2);
 }
 
 TEST_F(one_table, as_many_operations_wait_as_it_was_told_to_take) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/runtime/device/updates/patience.hpp"
+
 namespace tidegate::tests {
 
 using namespace runtime::devices;
@@ -12,7 +14,6 @@ using runtime::mix64;
 namespace {
 
 constexpr int no_number = 0xff;
-constexpr std::uint64_t event_polls_max = 200'000;
 
 void fill(std::vector<std::byte>& values, kernels::element type, std::uint64_t key) {
   const auto elements = values.size() / size_of(type);
@@ -85,9 +86,9 @@ void worker_gradients::send(gradient_memory& item) {
   if (!device_->copy_in(worker_, item.data, {item.scratch, item.values.size()}).ok() ||
       !device_->record(worker_, written_).ok())
     return;
-  for (std::uint64_t polls = 0; polls < event_polls_max; ++polls)
-    if (device_->has_ended(written_).value_or(true)) return;
-  is_stuck_ = true;
+  patience waiting;
+  while (!device_->has_ended(written_).value_or(true))
+    if (is_stuck_ = waiting.is_over(); is_stuck_) return;
 }
 
 step_input worker_gradients::input(std::size_t index, std::uint32_t rank) const {
