@@ -1,0 +1,167 @@
+// The CUDA backend over a runtime that is made up (fake_runtime.hpp): what it makes of its
+// calls. Nothing here has seen a GPU.
+#include "runtime/device/cuda/cuda_device.hpp"
+
+#include <cuda_runtime_api.h>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/device/updates/update_queue.hpp"
+#include "tests/runtime/device/cuda/fake_runtime.hpp"
+#include "tests/runtime/device/updates/queue_trial.hpp"
+
+namespace tidegate::runtime::devices::cuda {
+namespace {
+
+class cuda_backend : public testing::Test {
+ protected:
+  void SetUp() override { reset(1); }
+  static void reset(std::uint64_t seed) {
+    tests::reset_gpu({.seed = seed, .paced_by = emulated_options::pace::caller});
+  }
+  static void expect_nothing_out() {
+    const auto& gpu = tests::the_gpu();
+    EXPECT_EQ(gpu.memories, 0);
+    EXPECT_EQ(gpu.registrations, 0);
+    EXPECT_EQ(gpu.streams, 0);
+    EXPECT_EQ(gpu.events, 0);
+  }
+};
+
+TEST_F(cuda_backend, random_operations_leave_the_bits_of_the_cpu) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    reset(seed);
+    {
+      const auto on = open_gpu(0);
+      ASSERT_TRUE(on) << on.error().message();
+      ASSERT_EQ(tests::try_queue(**on, seed).problem, "") << "seed " << seed;
+    }
+    EXPECT_EQ(tests::the_gpu().errors_pending, 0) << "of queries that were too early";
+    expect_nothing_out();
+  }
+}
+
+TEST_F(cuda_backend, is_lost_with_cudas_words_and_stays_lost) {
+  {
+    const auto on = open_gpu(0);
+    ASSERT_TRUE(on);
+    auto memory = (*on)->allocate(100);
+    const auto a = (*on)->make_stream();
+    const auto end = (*on)->make_event();
+    ASSERT_TRUE(memory && a && end);
+    tests::the_gpu().device->lose();
+    const auto outcome = (*on)->record(*a, *end);
+    EXPECT_EQ(outcome.code(), errc::unavailable);
+    EXPECT_EQ(outcome.message().find("cuda:0 is lost: cudaEventRecord: an illegal memory "
+                                     "access was encountered (cudaErrorIllegalAddress)"),
+              0u)
+        << outcome.message();
+    EXPECT_EQ((*on)->has_ended(*end).error(), outcome) << "the first reason is kept";
+    EXPECT_EQ((*on)->clear(*a, memory->data(), 1), outcome);
+    EXPECT_EQ((*on)->allocate(1).error(), outcome);
+    EXPECT_EQ((*on)->synchronize(), outcome);
+  }
+  expect_nothing_out();
+}
+
+// A thread that never called CUDA has no device, or the wrong one.
+TEST_F(cuda_backend, each_call_makes_its_device_current) {
+  const auto on = open_gpu(0);
+  ASSERT_TRUE(on);
+  const auto on_another_thread = [](auto call) {
+    bool is_ok = false;
+    std::thread([&] { is_ok = call(); }).join();
+    return is_ok;
+  };
+  auto host = (*on)->allocate_host(100);
+  auto memory = (*on)->allocate(100);
+  const auto a = *(*on)->make_stream();
+  const auto end = *(*on)->make_event();
+  const auto* data = memory->data();
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->allocate(1).has_value(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->make_stream().has_value(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->make_event().has_value(); }));
+  EXPECT_TRUE(
+      on_another_thread([&] { return (*on)->copy_in(a, memory->data(), host->bytes()).ok(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->copy_out(a, host->bytes(), data).ok(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->clear(a, memory->data(), 4).ok(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->record(a, end).ok(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->wait(a, end).ok(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->has_ended(end).has_value(); }));
+}
+
+TEST_F(cuda_backend, no_memory_is_no_loss) {
+  const auto on = open_gpu(0);
+  ASSERT_TRUE(on);
+  tests::the_gpu().device->fail_allocation(1);
+  const auto refused = (*on)->allocate(100);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "cuda:0: no device memory for 100 bytes");
+  EXPECT_EQ(refused.error().code(), errc::io_error);
+  EXPECT_EQ(tests::the_gpu().errors_pending, 0) << "no error of a later call";
+  tests::the_gpu().device->fail_allocation(1);
+  EXPECT_EQ((*on)->allocate_host(100).error().code(), errc::io_error);
+  EXPECT_TRUE((*on)->allocate(100));
+}
+
+TEST_F(cuda_backend, memory_that_is_mapped_read_only_is_registered_so) {
+  const auto on = open_gpu(0);
+  ASSERT_TRUE(on);
+  std::vector<std::byte> memory(100);
+  {
+    const auto registered = (*on)->register_host(memory, host_access::read_only);
+    ASSERT_TRUE(registered);
+    EXPECT_TRUE(tests::the_gpu().host_register_flags & cudaHostRegisterReadOnly);
+    EXPECT_EQ((*on)->register_host(memory, host_access::read_only).error().code(),
+              errc::invalid_argument)
+        << "a second time";
+  }
+  EXPECT_TRUE((*on)->register_host(memory, host_access::read_write));
+  EXPECT_FALSE(tests::the_gpu().host_register_flags & cudaHostRegisterReadOnly);
+}
+
+TEST_F(cuda_backend, windows_are_opened_and_closed) {
+  {
+    const auto on = open_gpu(0);
+    ASSERT_TRUE(on);
+    auto memory = (*on)->allocate(100);
+    ASSERT_TRUE(memory);
+    const auto name = (*on)->name_window(*memory);
+    ASSERT_TRUE(name) << name.error().message();
+    {
+      const auto window = (*on)->open_window(*name);
+      ASSERT_TRUE(window) << window.error().message();
+      EXPECT_EQ(window->size(), 100u);
+      EXPECT_EQ((*on)->name_window(*window).error().code(), errc::invalid_argument);
+    }
+    auto wrong = *name;
+    wrong.bytes.back() ^= std::byte{0xff};
+    wrong.bytes[32] ^= std::byte{0xff};  // of the handle
+    EXPECT_EQ((*on)->open_window(wrong).error().code(), errc::unavailable);
+    EXPECT_EQ((*on)->open_window({}).error().code(), errc::corrupt);
+    EXPECT_TRUE((*on)->allocate(1)) << "it is not lost";
+  }
+  expect_nothing_out();
+}
+
+TEST_F(cuda_backend, what_is_not_supported_is_not_opened) {
+  auto& gpu = tests::the_gpu();
+  EXPECT_EQ(open_gpu(1).error().code(), errc::not_found);
+  gpu.model += " MIG 1g.10gb";
+  EXPECT_NE(open_gpu(0).error().message().find("MIG"), std::string::npos);
+  gpu.model = "Tesla T4";
+  gpu.capability_major = 7;
+  EXPECT_NE(open_gpu(0).error().message().find("capability 7.0"), std::string::npos);
+  gpu.capability_major = 8;
+  gpu.is_prohibited = true;
+  EXPECT_NE(open_gpu(0).error().message().find("prohibited"), std::string::npos);
+  gpu.devices = 0;
+  EXPECT_NE(open_gpu(0).error().message().find("no GPU"), std::string::npos);
+  gpu.driver = 12'000;
+  EXPECT_NE(open_gpu(0).error().message().find("too old"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime::devices::cuda

@@ -1,0 +1,32 @@
+// The CUDA runtime as far as runtime/device/cuda calls it, over an emulated device: what the
+// backend makes of its calls and of their errors is tried without a GPU. It says nothing of
+// what CUDA does. Linked in place of libcudart, and of the launches of runtime/kernels/cuda.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/device/emulated/emulated_device.hpp"
+
+namespace tidegate::tests {
+
+struct fake_gpu {
+  std::unique_ptr<runtime::devices::emulated_device> device;
+  int driver = 13'000;
+  int devices = 1;
+  std::string model = "NVIDIA H100 80GB HBM3";
+  int capability_major = 9;
+  bool is_prohibited = false;
+  // Seen by the calls.
+  unsigned host_register_flags = 0;
+  int errors_pending = 0;  // that nobody has taken with cudaGetLastError()
+  // Memory, streams and events that are out.
+  int memories = 0, registrations = 0, streams = 0, events = 0;
+};
+
+// The only GPU. A call before cudaSetDevice() fails on it, as on the wrong one of several.
+fake_gpu& the_gpu();
+// Takes it away, and puts in another.
+void reset_gpu(const runtime::devices::emulated_options& options);
+
+}  // namespace tidegate::tests
