@@ -17,7 +17,7 @@ class patience {
   }
 
  private:
-  static constexpr std::uint64_t polls_per_look = 64;
+  static constexpr std::uint64_t polls_per_look = 4096;
   static constexpr std::chrono::seconds limit{20};
 
   std::uint64_t polls_ = 0;
