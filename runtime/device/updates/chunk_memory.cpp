@@ -1,20 +1,8 @@
 #include "runtime/device/updates/chunk_memory.hpp"
 
-#include <utility>
-
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::runtime::devices {
-
-namespace {
-
-constexpr std::uint64_t copy_alignment = 256;  // bytes; copies of a chunk are aligned alike
-
-std::uint64_t round_up(std::uint64_t bytes) {
-  return (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;
-}
-
-}  // namespace
 
 expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream on) {
   TIDEGATE_ASSERT(!shape.elements.empty() && shape.version_buffers > 0 && shape.states <= 2,
@@ -25,22 +13,25 @@ expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream o
     bytes += elements * sizeof(float);
   }
   table_memory table;
-  table.copy_bytes = round_up(bytes);
+  table.copy_bytes = device_arena::round_up(bytes);  // copies of a chunk are aligned alike
   table.version_buffers = shape.version_buffers;
   table.states = shape.states;
   table.sums = shape.sums;
-  auto parameters = device_.allocate(table.copy_bytes * shape.version_buffers);
+  const auto parameters = arena_.allocate(table.copy_bytes * shape.version_buffers);
   if (!parameters) return fail(parameters.error());
-  table.parameters = std::move(*parameters);
+  table.parameters = *parameters;
   if (shape.states + shape.sums > 0) {
-    auto rest = device_.allocate(table.copy_bytes * (shape.states + shape.sums));
-    if (!rest) return fail(rest.error());
-    table.rest = std::move(*rest);
+    const auto rest = arena_.allocate(table.copy_bytes * (shape.states + shape.sums));
+    if (!rest) {
+      arena_.undo(table.parameters);
+      return fail(rest.error());
+    }
+    table.rest = *rest;
   }
-  for (const auto* memory : {&table.parameters, &table.rest})
-    if (*memory)
-      if (auto cleared = device_.clear(on, memory->data(), memory->size()); !cleared.ok())
-        return fail(cleared);
+  // A device that fails now is lost, with all that it had.
+  if (auto cleared = clear(table.parameters, on); !cleared.ok()) return fail(cleared);
+  if (table.rest.bytes > 0)
+    if (auto cleared = clear(table.rest, on); !cleared.ok()) return fail(cleared);
   const auto first = static_cast<chunk_index>(chunks_.size());
   std::uint64_t offset = 0;
   for (const auto elements : shape.elements) {
@@ -49,13 +40,17 @@ expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream o
                        .elements = elements});
     offset += elements * sizeof(float);
   }
-  tables_.push_back(std::move(table));
+  tables_.push_back(table);
   return first;
+}
+
+status chunk_memory::clear(const device_arena::place& where, stream on) {
+  return device_.clear(on, arena_.at(where), where.bytes);
 }
 
 expected<chunk_memory::place> chunk_memory::place_of(chunk_index first) const {
   const auto& table = tables_[chunks_[first].table];
-  auto name = device_.name_window(table.parameters);
+  auto name = device_.name_window(arena_.memory_of(table.parameters));
   if (!name) return fail(name.error());
   return place{
       .name = *name, .copy_bytes = table.copy_bytes, .version_buffers = table.version_buffers};
@@ -65,8 +60,8 @@ float* chunk_memory::at(const array_name& array) const {
   TIDEGATE_ASSERT(array.chunk < chunks_.size(), "a chunk of this queue");
   const auto& chunk = chunks_[array.chunk];
   const auto& table = tables_[chunk.table];
-  const auto copy = [&](const device_memory& memory, std::uint64_t index) {
-    return reinterpret_cast<float*>(memory.data() + index * table.copy_bytes + chunk.offset);
+  const auto copy = [&](const device_arena::place& where, std::uint64_t index) {
+    return reinterpret_cast<float*>(arena_.at(where) + index * table.copy_bytes + chunk.offset);
   };
   switch (array.kind) {
     case array_kind::parameters:

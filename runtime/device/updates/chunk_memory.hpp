@@ -9,22 +9,25 @@
 #include <vector>
 
 #include "runtime/device/device.hpp"
+#include "runtime/device/updates/device_arena.hpp"
 #include "runtime/device/updates/requests.hpp"
 
 namespace tidegate::runtime::devices {
 
 class chunk_memory {
  public:
-  explicit chunk_memory(device& owner) : device_(owner) {}
+  explicit chunk_memory(device& owner) : device_(owner), arena_(owner) {}
 
   // Takes memory for a table, and queues that it be zero; returns its first chunk. Errors:
   // those of device::allocate; then nothing was taken.
   expected<chunk_index> add_table(const table_shape& shape, stream on);
 
-  // How another process finds version buffer 0 of a table, and the bytes to the next one.
+  // How another process finds version buffer 0 of a table, from `offset` of the window on, and
+  // the bytes to the next one.
   // Errors: those of device::name_window.
   struct place {
     window_name name;
+    std::uint64_t offset = 0;  // bytes
     std::uint64_t copy_bytes = 0;
     std::uint32_t version_buffers = 0;
   };
@@ -39,7 +42,7 @@ class chunk_memory {
 
  private:
   struct table_memory {
-    device_memory parameters, rest;  // rest: states, then sums
+    device_arena::place parameters, rest;  // rest: states, then sums
     std::uint64_t copy_bytes = 0;
     std::uint32_t version_buffers = 0, states = 0, sums = 0;
   };
@@ -49,7 +52,10 @@ class chunk_memory {
     std::uint64_t elements = 0;
   };
 
+  status clear(const device_arena::place& where, stream on);
+
   device& device_;
+  device_arena arena_;
   std::vector<table_memory> tables_;
   std::vector<chunk_place> chunks_;
 };

@@ -345,7 +345,7 @@ void trial::take_done(ticket of) {
 void trial::read_in_place(const array_name& parameters) {
   if (results_free_.empty()) return;
   auto& values = chunks_[parameters.chunk].array(parameters);
-  auto offset = parameters.copy * place_.copy_bytes;
+  auto offset = place_.offset + parameters.copy * place_.copy_bytes;
   for (chunk_index chunk = 0; chunk < parameters.chunk; ++chunk)
     offset += elements_[chunk] * sizeof(float);
   const std::span result(results_free_.back(), values.size() * sizeof(float));
