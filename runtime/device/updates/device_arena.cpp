@@ -34,9 +34,9 @@ expected<device_arena::place> device_arena::allocate(std::uint64_t bytes) {
 
 // A shared piece stays for the next place.
 void device_arena::undo(const place& last) {
-  auto& piece = pieces_[last.piece];
-  TIDEGATE_ASSERT(piece.used == last.offset + round_up(last.bytes), "the last place");
-  piece.used = last.offset;
+  auto& owner = pieces_[last.piece];
+  TIDEGATE_ASSERT(owner.used == last.offset + round_up(last.bytes), "the last place");
+  owner.used = last.offset;
   const bool is_shared = has_shared_ && shared_ == last.piece;
   if (!is_shared) pieces_.pop_back();
 }

@@ -16,9 +16,15 @@ namespace {
 
 constexpr auto by_caller = emulated_options::pace::caller;
 
+#ifdef __SANITIZE_THREAD__  // ten times as slow, and most runs have one thread
+constexpr std::uint64_t seeds = 50;
+#else
+constexpr std::uint64_t seeds = 250;
+#endif
+
 TEST(update_queue, leaves_the_bits_of_the_cpu) {
   std::uint64_t steps = 0, reads = 0, seen = 0;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const auto report = tests::try_emulated(seed, by_caller, false);
     ASSERT_EQ(report.problem, "") << "seed " << seed;
     ASSERT_FALSE(report.is_lost);
@@ -26,19 +32,19 @@ TEST(update_queue, leaves_the_bits_of_the_cpu) {
     reads += report.reads;
     seen += report.seen;
   }
-  EXPECT_GT(steps, 1800u);
-  EXPECT_GT(reads, 1500u);
-  EXPECT_GT(seen, 300u) << "in place";
+  EXPECT_GT(steps, 7 * seeds);
+  EXPECT_GT(reads, 6 * seeds);
+  EXPECT_GT(seen, seeds) << "in place";
 }
 
 TEST(update_queue, gives_everything_back_when_its_device_is_lost) {
-  int lost = 0;
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= seeds / 2; ++seed) {
     const auto report = tests::try_emulated(seed, by_caller, true);
     ASSERT_EQ(report.problem, "") << "seed " << seed;
     lost += report.is_lost ? 1 : 0;
   }
-  EXPECT_GT(lost, 30);
+  EXPECT_GT(lost, seeds / 12);
 }
 
 TEST(update_queue, works_beside_its_caller) {
