@@ -189,11 +189,12 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   return frame;
 }
 
+// A shard tells each node; the first one speaks for all.
 void aggregator_core::on_norm(const runtime::frame_header& header,
                               std::vector<upstream_frame>& out) {
   const auto shard = std::uint32_t{header.shard};
-  if (!is_open() || header.job != job_.token || shard >= job_.upstream_epochs.size() ||
-      header.epoch != job_.upstream_epochs[shard])
+  if (!is_open() || header.job != job_.token || header.worker != job_.nodes.front().first ||
+      shard >= job_.upstream_epochs.size() || header.epoch != job_.upstream_epochs[shard])
     return;
   for (const auto& message :
        norms_.take(header, static_cast<std::uint32_t>(job_.upstream_epochs.size())))

@@ -120,6 +120,7 @@ void member_changes::give_up_joining(const call_group& done, const joining& join
       .token = state_.jobs[done.job].token, .clock = clock_vector::infinity, .rank = 0};
   for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
     state_.calls.call(group, recipient, release, out);
+  if (state_.calls.group(group).remaining == 0) state_.jobs[done.job].joining = false;
   for (const auto requester : done.waiting)
     if (!stands)
       refuse(requester, errc::cancelled,

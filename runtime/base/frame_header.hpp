@@ -63,8 +63,8 @@ enum class frame_kind : std::uint8_t {
   // either way: the answer to `resend`. The new connection carries frames.
   resent = 20,
   // shard -> worker or aggregator: `squares` of a chunk's reduced gradient, whose step waits
-  // for
-  // the norm of the whole gradient of `clock`. To the shard: asks what it knows of that norm.
+  // for the norm of the whole gradient of `clock`.
+  // To the shard: asks what it knows of that norm.
   norm_part = 21,
   // either way: `squares` of the whole gradient of `clock`, over all chunks of the job.
   norm = 22,

@@ -70,9 +70,10 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   auto& all = at->written[pushed];
   // What a worker computes depends on what it has read, rank and clock. Where one has left, its
   // last push may have died with a primary that others have read. Where some have joined,
-  // everything may go back to before, and they join elsewhere.
+  // everything may go back to before, and they join elsewhere: what comes after differs.
   const auto& spec = jobs_.at(job).spec;
-  const auto from = membership_.anybody_joined(spec.name) ? epoch_incarnation_of(epoch_, 0) : 0;
+  const auto join = membership_.first_join(spec.name);
+  const auto from = join && pushed.clock > *join ? epoch_incarnation_of(epoch_, 0) : 0;
   if (spec.consistency.kind == policies::consistency_kind::bsp &&
       !membership_.anybody_left(spec.name))
     for (const auto& [incarnation, earlier] : all)

@@ -126,9 +126,9 @@ class checker {
               std::uint32_t chunk);
   // All jobs are done.
   void all_done();
-  // Returns true if everything has gone back, and a job may be unable to go on since: what has
-  // left was summed on the way under ssp or async (docs/decisions/0011, (h)).
-  bool may_not_go_on() const;
+  // Returns true if `why` names a job that cannot go on from its checkpoint, and that may be:
+  // who has left was summed on the way under ssp or async (docs/decisions/0011, (h)).
+  bool may_not_go_on(const std::string& why) const;
 
   void fail(std::string promise, std::string message) {
     log_.fail(std::move(promise), std::move(message));

@@ -6,14 +6,14 @@
 namespace tidegate::sim {
 
 // Whether this version has just what the cut says of it. Sums of aggregators are pushed under
-// other ranks than what they are made of.
+// other ranks than what they are made of; who joins pushes to shards itself.
 bool checker::is_cut(const policies::job_spec& job, const chunk_history& chunk,
                      const chunk_history::contains& has,
                      const std::vector<policies::rank_progress>& ranks) const {
-  if (job.aggregators.kind != policies::aggregators_kind::none) return true;
+  const auto first = job.aggregators.kind != policies::aggregators_kind::none ? job.workers : 0;
   return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
     const auto& candidate = entry.first;
-    return membership_.has_left(job.name, candidate.rank) ||
+    return candidate.rank < first || membership_.has_left(job.name, candidate.rank) ||
            has(candidate) == (candidate.clock < ranks[candidate.rank].next);
   });
 }
@@ -57,13 +57,16 @@ bool checker::goes_back(const policies::job_spec& job, chunk_history& chunk,
   return false;
 }
 
-bool checker::may_not_go_on() const {
-  return epoch_ > 1 && std::any_of(expected_.begin(), expected_.end(), [&](const auto& entry) {
-           const auto& spec = entry.second.spec;
-           return spec.aggregators.kind != policies::aggregators_kind::none &&
-                  spec.consistency.kind != policies::consistency_kind::bsp &&
-                  membership_.anybody_left(spec.name);
-         });
+bool checker::may_not_go_on(const std::string& why) const {
+  return std::any_of(expected_.begin(), expected_.end(), [&](const auto& entry) {
+    const auto& spec = entry.second.spec;
+    const bool is_refusal =
+        why.find("job " + spec.name + " failed: it cannot go on from") != std::string::npos &&
+        why.find("had left by then, behind an aggregator") != std::string::npos;
+    return is_refusal && spec.aggregators.kind != policies::aggregators_kind::none &&
+           spec.consistency.kind != policies::consistency_kind::bsp &&
+           membership_.anybody_left(spec.name);
+  });
 }
 
 void checker::handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,

@@ -289,7 +289,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   if (ended() && where.processes().size() > 1)
     where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
                                          " processes outlive the launcher");
-  if (ended() && !done && !plan.may_fail && !where.check.may_not_go_on())
+  if (ended() && !done && !plan.may_fail && !where.check.may_not_go_on(result.why))
     where.check.fail("ends well",
                      "nothing failed that a job may not survive, but: " + result.why);
   result.violations = where.check.violations();

@@ -9,6 +9,12 @@ bool membership_checker::has_left(const std::string& job, std::uint32_t rank) co
   return at != ever_left_.end() && at->second.contains(rank);
 }
 
+std::optional<std::uint64_t> membership_checker::first_join(const std::string& job) const {
+  const auto at = first_joins_.find(job);
+  if (at == first_joins_.end()) return {};
+  return at->second;
+}
+
 bool membership_checker::is_of(const policies::job_spec& job, const update& pushed) const {
   bool is = pushed.rank < job.workers;
   if (const auto at = changes_.find(job.name); at != changes_.end())
@@ -24,10 +30,10 @@ void membership_checker::changed(const std::string& job,
     log_.fail("who left", "job " + job + " has forgotten who joined or left");
   known = changes;
   for (const auto& change : changes)
-    if (change.joins)
-      ever_joined_.insert(job);
-    else
+    if (!change.joins)
       ever_left_[job].insert(change.rank);
+    else if (const auto [at, fresh] = first_joins_.try_emplace(job, change.clock); !fresh)
+      at->second = std::min(at->second, change.clock);
 }
 
 // Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.

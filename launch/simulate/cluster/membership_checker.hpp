@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,8 +32,9 @@ class membership_checker {
   bool has_left(const std::string& job, std::uint32_t rank) const;
   bool anybody_left(const std::string& job) const { return ever_left_.contains(job); }
   bool anybody_left() const noexcept { return !ever_left_.empty(); }
-  // Returns true if anybody has ever joined the job, in this epoch or one before.
-  bool anybody_joined(const std::string& job) const { return ever_joined_.contains(job); }
+  // Returns the least clock at which anybody has ever joined the job, in this epoch or one
+  // before.
+  std::optional<std::uint64_t> first_join(const std::string& job) const;
 
  private:
   // Whether the rank pushes that clock.
@@ -41,7 +43,7 @@ class membership_checker {
   violation_log& log_;
   std::map<std::string, std::vector<policies::membership_change>> changes_;  // by job
   std::map<std::string, std::set<std::uint32_t>> ever_left_;                 // by job
-  std::set<std::string> ever_joined_;                                        // jobs
+  std::map<std::string, std::uint64_t> first_joins_;                         // by job: clock
 };
 
 }  // namespace tidegate::sim

@@ -25,6 +25,7 @@ class aggregator_norms : public testing::Test {
     frame.job = relay::job;
     frame.epoch = relay::epoch;
     frame.shard = static_cast<std::uint16_t>(shard);
+    frame.worker = 2;
     frame.table = relay::table;
     frame.chunk = shard;  // a chunk each
     frame.squares = squares;
@@ -82,11 +83,16 @@ TEST_F(aggregator_norms, takes_the_sum_of_a_shard_that_has_made_the_step) {
 }
 
 // What the sums of the one before it have led to is not pushed again.
-TEST_F(aggregator_norms, in_the_place_of_another_it_asks_what_shards_know) {
+TEST_F(aggregator_norms, asks_what_shards_know_when_a_chunk_tells_its_part_again) {
   push();
   const auto said = part(0, 1.0, true);
   ASSERT_EQ(said.size(), 2U);
   for (const auto& frame : said) EXPECT_EQ(header_of(frame).kind, frame_kind::norm_part);
+  auto other_node = header(frame_kind::norm_part, 0, 1.0);
+  other_node.flags = runtime::frame_flag_again;
+  other_node.worker = 4;
+  EXPECT_TRUE(on(other_node).empty()) << "the first node has been told, too";
+  expect_sum(on(header(frame_kind::norm, 1, 5.0)), 5.0);
 }
 
 TEST_F(aggregator_norms, measures_again_what_a_shard_held_that_is_replaced) {
