@@ -52,8 +52,10 @@ expected<chunk_memory::place> chunk_memory::place_of(chunk_index first) const {
   const auto& table = tables_[chunks_[first].table];
   auto name = device_.name_window(arena_.memory_of(table.parameters));
   if (!name) return fail(name.error());
-  return place{
-      .name = *name, .copy_bytes = table.copy_bytes, .version_buffers = table.version_buffers};
+  return place{.name = *name,
+               .offset = table.parameters.offset,
+               .copy_bytes = table.copy_bytes,
+               .version_buffers = table.version_buffers};
 }
 
 float* chunk_memory::at(const array_name& array) const {

@@ -179,24 +179,31 @@ TEST_F(one_table, a_step_has_as_many_inputs_as_a_launch) {
 
 TEST_F(one_table, its_parameters_are_shown_in_one_window) {
   make();
-  const auto place = queue_->place_of(0);
-  ASSERT_TRUE(place) << place.error().message();
-  EXPECT_EQ(place->version_buffers, 2u);
-  EXPECT_GE(place->copy_bytes, 2 * elements * sizeof(float));
-  std::fill_n(reinterpret_cast<float*>(host_.bytes().data()), elements, 2.5F);
-  queue_->write({.chunk = 1, .copy = 1},
-                {reinterpret_cast<const float*>(host_.bytes().data()), elements});
-  drain();
-  emulated_device worker({.paced_by = by_caller});
-  auto window = worker.open_window(place->name);
-  ASSERT_TRUE(window) << window.error().message();
-  auto copy = worker.allocate_host(elements * sizeof(float));
-  const auto on = *worker.make_stream();
-  // Chunk 1, version buffer 1.
-  const auto at = place->offset + place->copy_bytes + elements * sizeof(float);
-  ASSERT_TRUE(worker.copy_out(on, copy->bytes(), window->data() + at).ok());
-  ASSERT_TRUE(worker.synchronize().ok());
-  EXPECT_EQ(std::memcmp(copy->bytes().data(), host_.bytes().data(), copy->bytes().size()), 0);
+  // Small tables share memory: the second one lies behind the first.
+  const std::vector<std::uint64_t> chunks{elements, elements};
+  const auto second = queue_->add_table({.elements = chunks, .version_buffers = 2});
+  ASSERT_TRUE(second) << second.error().message();
+  for (const chunk_index first : {chunk_index{0}, *second}) {
+    const auto place = queue_->place_of(first);
+    ASSERT_TRUE(place) << place.error().message();
+    EXPECT_EQ(place->version_buffers, 2u);
+    EXPECT_GE(place->copy_bytes, 2 * elements * sizeof(float));
+    std::fill_n(reinterpret_cast<float*>(host_.bytes().data()), elements,
+                2.5F + static_cast<float>(first));
+    queue_->write({.chunk = first + 1, .copy = 1},
+                  {reinterpret_cast<const float*>(host_.bytes().data()), elements});
+    drain();
+    emulated_device worker({.paced_by = by_caller});
+    auto window = worker.open_window(place->name);
+    ASSERT_TRUE(window) << window.error().message();
+    auto copy = worker.allocate_host(elements * sizeof(float));
+    const auto on = *worker.make_stream();
+    // The second chunk of the table, version buffer 1.
+    const auto at = place->offset + place->copy_bytes + elements * sizeof(float);
+    ASSERT_TRUE(worker.copy_out(on, copy->bytes(), window->data() + at).ok());
+    ASSERT_TRUE(worker.synchronize().ok());
+    EXPECT_EQ(std::memcmp(copy->bytes().data(), host_.bytes().data(), copy->bytes().size()), 0);
+  }
 }
 
 TEST_F(one_table, operations_after_a_loss_fail_one_by_one) {
