@@ -193,7 +193,7 @@ void aggregator_shell::on_frame(frame_event& event) {
     frames_.clear();
     core_.on_resend(header, frames_);
     post(0, {});
-  } else if (policies::upstream_norms::is_of_norm(header)) {
+  } else if (policies::norm_exchange::is_of_norm(header)) {
     frames_.clear();
     core_.on_norm(header, frames_);
     post(0, {});

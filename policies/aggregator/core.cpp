@@ -19,8 +19,8 @@ using runtime::planted_bug;
 namespace {
 
 // `base`: a frame of the whole job to that shard.
-upstream_frame frame_of(const upstream_norms::message& message, upstream_frame base) {
-  base.kind = message.is_sum ? kind::norm : kind::norm_part;
+upstream_frame frame_of(const norm_exchange::message& message, upstream_frame base) {
+  base.kind = message.kind == frame_kind::norm ? kind::norm : kind::norm_part;
   base.tag.clock = message.clock;
   base.squares = message.squares;
   return base;

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "policies/aggregator/node_farewell.hpp"
-#include "policies/aggregator/upstream_norms.hpp"
 #include "policies/aggregator/upstream_sums.hpp"
+#include "policies/consistency/norm_exchange.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/placement.hpp"
@@ -149,7 +149,7 @@ class aggregator_core {
   }
   // Returns true for a `resend` or `resent` of upstream; those of members are the ingress's.
   static bool is_resend(const runtime::frame_header& header);
-  // Takes in what a shard tells of the norm of a clock (upstream_norms::is_of_norm), and
+  // Takes in what a shard tells of the norm of a clock (norm_exchange::is_of_norm), and
   // answers.
   void on_norm(const runtime::frame_header& header, std::vector<upstream_frame>& out);
   // Answers it, and sends again what upstream has lost.
@@ -218,7 +218,7 @@ class aggregator_core {
   std::vector<chunk_state> chunks_;                            // by slot
   upstream_sums sums_;
   node_farewell farewell_;
-  upstream_norms norms_;
+  norm_exchange norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };

@@ -70,13 +70,6 @@ bool norm_book::add_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t
   return add_up(record);
 }
 
-norm_answer norm_book::take_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
-                                 double squares, bool again) {
-  if (add_part(table, chunk, clock, squares)) return norm_answer::sum_to_all;
-  if (sum_of(clock)) return norm_answer::sum_to_shard;
-  return again && asks(table, chunk, clock) ? norm_answer::question : norm_answer::none;
-}
-
 void norm_book::forget_parts(std::uint32_t table, std::uint32_t chunk) {
   for (auto& record : clocks_) {
     auto* const found = record.is_known ? nullptr : part_of(record, table, chunk);

@@ -18,14 +18,6 @@
 
 namespace tidegate::policies {
 
-// What a member says when a shard has told a chunk's part of a clock.
-enum class norm_answer : std::uint8_t {
-  none,
-  sum_to_shard,  // that shard may not have heard it
-  sum_to_all,    // it is known since
-  question,      // to all shards: what do they know of the clock
-};
-
 class norm_book {
  public:
   static constexpr std::size_t clocks_max = 16;
@@ -36,10 +28,6 @@ class norm_book {
   void add_table(std::uint32_t table, std::size_t chunks);
   // Adds up from now on: the tables are all that the job has. Returns false if that was known.
   bool begin();
-  // Takes in a chunk's part of a clock, and returns what is to be said. `again`: the chunk has
-  // told it before, and waits for the sum.
-  norm_answer take_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
-                        double squares, bool again);
   // Takes in a chunk's part of a clock. Returns true if the sum of the clock is known since.
   // Parts of unknown chunks change nothing.
   bool add_part(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, double squares);

@@ -82,7 +82,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
     const auto here = std::find_if(parts.begin(), parts.end(),
                                    [&](const table_part& part) { return part.shard == shard; });
     if (here == parts.end()) continue;
-    for (const auto chunk : here->chunks) norms_.forget_parts(id, chunk);
+    for (const auto chunk : here->chunks) norms_.forget(id, chunk);
     if (!shares(shard)) {
       frames_with_.insert(shard);
       if (state.attaching.empty()) opened(id, state);
@@ -204,10 +204,8 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
                      effects_);
   } else if (header.kind == frame_kind::attach_ack) {
     on_attached(header, bytes);
-  } else if (header.kind == frame_kind::norm_part) {
-    on_norm_part(header);
-  } else if (header.kind == frame_kind::norm) {
-    if (norms_.add_sum(header.clock, header.squares)) send_norm_to_all(header.clock);
+  } else if (norm_exchange::is_of_norm(header)) {
+    send(norms_.take(header, shards()));
   } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
     on_resend(header);
   } else {
@@ -221,38 +219,16 @@ bool client_core::has_all_tables() const {
          (tables_of_job_ > 0 && tables_.size() == tables_of_job_);
 }
 
-void client_core::on_norm_part(const frame_header& header) {
-  const auto clock = header.clock;
-  const bool again = (header.flags & runtime::frame_flag_again) != 0;
-  switch (norms_.take_part(header.table, header.chunk, clock, header.squares, again)) {
-    case norm_answer::none:
-      return;
-    case norm_answer::sum_to_shard:
-      return send_norm(header.shard, clock);
-    case norm_answer::sum_to_all:
-      return send_norm_to_all(clock);
-    case norm_answer::question:
-      for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard)
-        send_of_norm(frame_kind::norm_part, shard, clock, 0.0);
+// A shard that moves tells its parts anew.
+void client_core::send(const norm_exchange::messages& messages) {
+  for (const auto& message : messages) {
+    if (moving_.contains(message.shard)) continue;
+    auto header = header_for(message.kind, runtime::whole_job, message.shard);
+    header.chunk = runtime::whole_job;
+    header.clock = message.clock;
+    header.squares = message.squares;
+    shell_.send(message.shard, header);
   }
-}
-
-void client_core::send_norm_to_all(std::uint64_t clock) {
-  for (std::uint32_t shard = 0; shard < epochs_.size(); ++shard) send_norm(shard, clock);
-}
-
-void client_core::send_norm(std::uint32_t shard, std::uint64_t clock) {
-  send_of_norm(frame_kind::norm, shard, clock, *norms_.sum_of(clock));
-}
-
-void client_core::send_of_norm(frame_kind kind, std::uint32_t shard, std::uint64_t clock,
-                               double squares) {
-  if (moving_.contains(shard)) return;  // it tells its parts anew
-  auto header = header_for(kind, runtime::whole_job, shard);
-  header.chunk = runtime::whole_job;
-  header.clock = clock;
-  header.squares = squares;
-  shell_.send(shard, header);
 }
 
 void client_core::on_doorbell(const frame_header& header) {
@@ -333,8 +309,7 @@ void client_core::carry_out() {
   if (effects_.commit && !late) shell_.commit(*effects_.commit);
   for (const auto& item : effects_.sends) send(item);
   if (effects_.commit && late) shell_.commit(*effects_.commit);
-  if (has_all_tables() && norms_.begin())
-    norms_.for_each_sum([&](std::uint64_t clock) { send_norm_to_all(clock); });
+  if (has_all_tables()) send(norms_.begin(shards()));
   for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
 }

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/consistency/norm_book.hpp"
+#include "policies/consistency/norm_exchange.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
@@ -142,11 +142,8 @@ class client_core {
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_doorbell(const runtime::frame_header& header);
   bool has_all_tables() const;
-  void on_norm_part(const runtime::frame_header& header);
-  void send_norm(std::uint32_t shard, std::uint64_t clock);
-  void send_of_norm(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t clock,
-                    double squares);
-  void send_norm_to_all(std::uint64_t clock);
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(epochs_.size()); }
+  void send(const norm_exchange::messages& messages);
   void on_resend(const runtime::frame_header& header);
   void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt);
   void resend(std::uint32_t shard);
@@ -172,7 +169,7 @@ class client_core {
   std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
-  norm_book norms_;
+  norm_exchange norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
   bool failed_ = false;
