@@ -114,6 +114,12 @@ enum class planted_bug : std::uint8_t {
   device_read_before_the_step,
   device_waits_on_the_reactor,
   device_loss_ignored,
+  device_result_told_before_it_is_there,
+
+  // Mistakes of shards whose memory works by itself: simulated devices find them.
+  frame_ahead_of_its_work = 176,
+  device_payload_not_kept,
+  part_written_before_it_is_there,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -129,7 +135,12 @@ inline constexpr auto planted_checkpoint_bug_first =
 inline constexpr auto planted_checkpoint_bug_last =
     planted_bug::checkpoint_believed_before_synced;
 inline constexpr auto planted_device_bug_first = planted_bug::device_copy_not_waited_for;
-inline constexpr auto planted_device_bug_last = planted_bug::device_loss_ignored;
+inline constexpr auto planted_device_bug_last =
+    planted_bug::device_result_told_before_it_is_there;
+
+inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_of_its_work;
+inline constexpr auto planted_shard_device_bug_last =
+    planted_bug::part_written_before_it_is_there;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

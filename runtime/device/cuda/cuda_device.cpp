@@ -319,33 +319,44 @@ driver_report ask_driver() {
   return report;
 }
 
-}  // namespace
+status cannot_open(std::uint32_t index, cudaError_t error) {
+  static_cast<void>(cudaGetLastError());
+  return {errc::unavailable, "cuda:" + std::to_string(index) +
+                                 " cannot be opened: " + cudaGetErrorString(error) + " (" +
+                                 cudaGetErrorName(error) + "); see nvidia-smi for who uses it"};
+}
 
-expected<std::unique_ptr<device>> open_gpu(std::uint32_t index) {
-  const auto driver = ask_driver();
-  if (auto good = judge_driver(driver, index); !good.ok()) return fail(good);
+expected<cudaDeviceProp> ask_gpu(std::uint32_t index) {
+  if (auto good = judge_driver(ask_driver(), index); !good.ok()) return fail(good);
   cudaDeviceProp about{};
   auto error = cudaGetDeviceProperties(&about, static_cast<int>(index));
   int mode = cudaComputeModeDefault;
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, static_cast<int>(index));
-  if (error == cudaSuccess) {
-    const gpu_report gpu{.model = about.name,
-                         .capability_major = about.major,
-                         .capability_minor = about.minor,
-                         .is_prohibited = mode == cudaComputeModeProhibited,
-                         .has_unified_addresses = about.unifiedAddressing != 0};
-    if (auto good = judge_gpu(gpu, index); !good.ok()) return fail(good);
-    error = cudaSetDevice(static_cast<int>(index));  // begins the context
-  }
+  if (error != cudaSuccess) return fail(cannot_open(index, error));
+  const gpu_report gpu{.model = about.name,
+                       .capability_major = about.major,
+                       .capability_minor = about.minor,
+                       .is_prohibited = mode == cudaComputeModeProhibited,
+                       .has_unified_addresses = about.unifiedAddressing != 0};
+  if (auto good = judge_gpu(gpu, index); !good.ok()) return fail(good);
+  return about;
+}
+
+}  // namespace
+
+status check_gpu(std::uint32_t index) {
+  const auto about = ask_gpu(index);
+  return about ? status() : about.error();
+}
+
+expected<std::unique_ptr<device>> open_gpu(std::uint32_t index) {
+  const auto asked = ask_gpu(index);
+  if (!asked) return fail(asked.error());
+  const auto& about = *asked;
+  auto error = cudaSetDevice(static_cast<int>(index));  // begins the context
   if (error == cudaSuccess) error = cudaFree(nullptr);  // of older CUDAs: only this does
-  if (error != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return fail(errc::unavailable, "cuda:" + std::to_string(index) +
-                                       " cannot be opened: " + cudaGetErrorString(error) +
-                                       " (" + cudaGetErrorName(error) +
-                                       "); see nvidia-smi for who uses it");
-  }
+  if (error != cudaSuccess) return fail(cannot_open(index, error));
   return std::make_unique<cuda_device>(index, about);
 }
 

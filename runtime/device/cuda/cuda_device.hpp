@@ -14,6 +14,9 @@
 
 namespace tidegate::runtime::devices::cuda {
 
+// Returns ok if open_gpu() may succeed, without taking anything on the GPU. Errors: those of
+// availability.hpp.
+status check_gpu(std::uint32_t index);
 // Opens a GPU of those that this process sees. The first time takes as long as the driver takes
 // to start. Errors: those of availability.hpp, at once; unavailable (others have it alone).
 expected<std::unique_ptr<device>> open_gpu(std::uint32_t index);

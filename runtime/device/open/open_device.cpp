@@ -13,25 +13,35 @@ namespace tidegate::runtime::devices {
 
 namespace {
 
-expected<std::unique_ptr<device>> open_cuda(std::uint32_t index) {
 #ifdef TIDEGATE_HAS_CUDA
-  return cuda::open_gpu(index);
+using cuda::check_gpu;
+using cuda::open_gpu;
 #else
-  return fail(errc::unavailable,
-              "cuda:" + std::to_string(index) +
-                  ": this program was built without CUDA; build it where there is an nvcc "
-                  "(cmake -DTIDEGATE_CUDA=ON)");
-#endif
+status check_gpu(std::uint32_t index) {
+  return {errc::unavailable,
+          "cuda:" + std::to_string(index) +
+              ": this program was built without CUDA; build it where there is an nvcc "
+              "(cmake -DTIDEGATE_CUDA=ON)"};
 }
+expected<std::unique_ptr<device>> open_gpu(std::uint32_t index) {
+  return fail(check_gpu(index));
+}
+#endif
 
 }  // namespace
 
 expected<std::unique_ptr<device>> open_device(std::string_view name) {
   const auto parsed = parse_device_name(name);
   if (!parsed) return fail(parsed.error());
-  if (parsed->kind == backend::cuda) return open_cuda(parsed->index);
+  if (parsed->kind == backend::cuda) return open_gpu(parsed->index);
   return std::make_unique<emulated_device>(
       emulated_options{.index = parsed->index, .seed = parsed->index});
+}
+
+status check_device(std::string_view name) {
+  const auto parsed = parse_device_name(name);
+  if (!parsed) return parsed.error();
+  return parsed->kind == backend::cuda ? check_gpu(parsed->index) : status();
 }
 
 }  // namespace tidegate::runtime::devices

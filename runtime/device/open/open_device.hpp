@@ -15,4 +15,8 @@ namespace tidegate::runtime::devices {
 // the program or the machine lacks).
 expected<std::unique_ptr<device>> open_device(std::string_view name);
 
+// Returns ok if open_device() may succeed, without taking anything on the device. Errors: those
+// of open_device().
+status check_device(std::string_view name);
+
 }  // namespace tidegate::runtime::devices

@@ -1,5 +1,7 @@
 #include "runtime/device/updates/chunk_memory.hpp"
 
+#include <utility>
+
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::runtime::devices {
@@ -14,22 +16,22 @@ expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream o
   }
   table_memory table;
   table.copy_bytes = device_arena::round_up(bytes);  // copies of a chunk are aligned alike
-  table.version_buffers = shape.version_buffers;
+  table.parameters.resize(shape.version_buffers);
   table.states = shape.states;
   table.sums = shape.sums;
-  const auto parameters = arena_.allocate(table.copy_bytes * shape.version_buffers);
+  const auto parameters = arena_.allocate(table.copy_bytes);
   if (!parameters) return fail(parameters.error());
-  table.parameters = *parameters;
+  table.parameters[0] = *parameters;
   if (shape.states + shape.sums > 0) {
     const auto rest = arena_.allocate(table.copy_bytes * (shape.states + shape.sums));
     if (!rest) {
-      arena_.undo(table.parameters);
+      arena_.undo(*parameters);
       return fail(rest.error());
     }
     table.rest = *rest;
   }
   // A device that fails now is lost, with all that it had.
-  if (auto cleared = clear(table.parameters, on); !cleared.ok()) return fail(cleared);
+  if (auto cleared = clear(*parameters, on); !cleared.ok()) return fail(cleared);
   if (table.rest.bytes > 0)
     if (auto cleared = clear(table.rest, on); !cleared.ok()) return fail(cleared);
   const auto first = static_cast<chunk_index>(chunks_.size());
@@ -40,22 +42,31 @@ expected<chunk_index> chunk_memory::add_table(const table_shape& shape, stream o
                        .elements = elements});
     offset += elements * sizeof(float);
   }
-  tables_.push_back(table);
+  tables_.push_back(std::move(table));
   return first;
+}
+
+status chunk_memory::prepare(chunk_index chunk, std::uint32_t version_buffer, stream on) {
+  auto& table = tables_[chunks_[chunk].table];
+  auto& place = table.parameters.at(version_buffer);
+  if (place.bytes > 0) return {};
+  const auto room = arena_.allocate(table.copy_bytes);
+  if (!room) return room.error();
+  place = *room;
+  return clear(place, on);
 }
 
 status chunk_memory::clear(const device_arena::place& where, stream on) {
   return device_.clear(on, arena_.at(where), where.bytes);
 }
 
-expected<chunk_memory::place> chunk_memory::place_of(chunk_index first) const {
-  const auto& table = tables_[chunks_[first].table];
-  auto name = device_.name_window(arena_.memory_of(table.parameters));
+expected<chunk_memory::place> chunk_memory::place_of(chunk_index first,
+                                                     std::uint32_t version_buffer) const {
+  const auto& parameters = tables_[chunks_[first].table].parameters.at(version_buffer);
+  TIDEGATE_ASSERT(parameters.bytes > 0, "a version buffer that was prepared");
+  auto name = device_.name_window(arena_.memory_of(parameters));
   if (!name) return fail(name.error());
-  return place{.name = *name,
-               .offset = table.parameters.offset,
-               .copy_bytes = table.copy_bytes,
-               .version_buffers = table.version_buffers};
+  return place{.name = *name, .offset = parameters.offset, .bytes = parameters.bytes};
 }
 
 float* chunk_memory::at(const array_name& array) const {
@@ -67,8 +78,10 @@ float* chunk_memory::at(const array_name& array) const {
   };
   switch (array.kind) {
     case array_kind::parameters:
-      TIDEGATE_ASSERT(array.copy < table.version_buffers, "a version buffer of the table");
-      return copy(table.parameters, array.copy);
+      TIDEGATE_ASSERT(
+          array.copy < table.parameters.size() && table.parameters[array.copy].bytes > 0,
+          "a version buffer that was prepared");
+      return copy(table.parameters[array.copy], 0);
     case array_kind::state1:
     case array_kind::state2: {
       const std::uint32_t index = array.kind == array_kind::state1 ? 0 : 1;

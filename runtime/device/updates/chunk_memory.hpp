@@ -18,20 +18,21 @@ class chunk_memory {
  public:
   explicit chunk_memory(device& owner) : device_(owner), arena_(owner) {}
 
-  // Takes memory for a table, and queues that it be zero; returns its first chunk. Errors:
-  // those of device::allocate; then nothing was taken.
+  // Takes memory for a table, with version buffer 0 of its parameters, and queues that it be
+  // zero; returns its first chunk. Errors: those of device::allocate; then nothing was taken.
   expected<chunk_index> add_table(const table_shape& shape, stream on);
+  // Takes memory for another version buffer of the chunk's table, unless there is some already,
+  // and queues that it be zero. Errors: those of device::allocate.
+  status prepare(chunk_index chunk, std::uint32_t version_buffer, stream on);
 
-  // How another process finds version buffer 0 of a table, from `offset` of the window on, and
-  // the bytes to the next one.
+  // How another process finds a version buffer of a table: from `offset` of the window on.
   // Errors: those of device::name_window.
   struct place {
     window_name name;
     std::uint64_t offset = 0;  // bytes
-    std::uint64_t copy_bytes = 0;
-    std::uint32_t version_buffers = 0;
+    std::uint64_t bytes = 0;
   };
-  expected<place> place_of(chunk_index first) const;
+  expected<place> place_of(chunk_index first, std::uint32_t version_buffer) const;
 
   std::uint64_t elements(chunk_index chunk) const { return chunks_[chunk].elements; }
   // Asserts that there is such an array.
@@ -42,9 +43,10 @@ class chunk_memory {
 
  private:
   struct table_memory {
-    device_arena::place parameters, rest;  // rest: states, then sums
+    std::vector<device_arena::place> parameters;  // by version buffer; no bytes: not prepared
+    device_arena::place rest;                     // states, then sums
     std::uint64_t copy_bytes = 0;
-    std::uint32_t version_buffers = 0, states = 0, sums = 0;
+    std::uint32_t states = 0, sums = 0;
   };
   struct chunk_place {
     std::uint32_t table = 0;

@@ -28,7 +28,7 @@ struct array_name {
 struct table_shape {
   std::span<const std::uint64_t> elements;  // of each chunk, >= 1
   std::uint32_t states = 0;                 // arrays of the optimizer; two at most
-  std::uint32_t version_buffers = 1;        // of parameters
+  std::uint32_t version_buffers = 1;        // of parameters, that there may be
   std::uint32_t sums = 0;                   // that are kept for a replica
 };
 
@@ -43,6 +43,9 @@ struct step_input {
   kernels::gradient gradient;
   input_place place = input_place::device;
 };
+inline bool is_on_host(const step_input& input) noexcept {
+  return input.place != input_place::device;
+}
 
 // An optimizer step on a chunk, as shard_effects::apply says it.
 struct step_request {

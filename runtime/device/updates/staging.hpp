@@ -39,6 +39,7 @@ class staging {
   // Returns how many elements of these inputs a slot has room for, `left` at most. Inputs that
   // lie on the device take none; `left` if all do.
   std::size_t piece_of(std::span<const step_input> inputs, std::size_t left) const noexcept;
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   // The slot that is next.
   slot& next() noexcept { return slots_[next_ % slots_.size()]; }
   void take() noexcept { ++next_; }

@@ -10,14 +10,6 @@
 
 namespace tidegate::runtime::devices {
 
-namespace {
-
-bool is_on_host(const step_input& input) {
-  return input.place != input_place::device;
-}
-
-}  // namespace
-
 expected<std::unique_ptr<update_queue>> update_queue::make(device& on,
                                                            const queue_options& options) {
   std::unique_ptr<update_queue> queue(new update_queue(on));
@@ -35,8 +27,12 @@ status update_queue::set_up(const queue_options& options) {
   auto slots = staging::make(device_, options.slots, options.slot_bytes);
   if (!slots) return slots.error();
   staging_.emplace(std::move(*slots));
+  auto results = result_slots::make(device_, options.slots, options.slot_bytes);
+  if (!results) return results.error();
+  results_.emplace(std::move(*results));
   operations_.resize(options.operations_max);
-  for (auto& item : operations_)
+  events_.resize(options.operations_max);
+  for (auto& item : events_)
     for (auto* end : {&item.inputs_read, &item.ready, &item.done}) {
       const auto created = device_.make_event();
       if (!created) return created.error();
@@ -59,15 +55,37 @@ expected<chunk_index> update_queue::add_table(const table_shape& shape) {
   return first;
 }
 
+status update_queue::prepare(chunk_index chunk, std::uint32_t version_buffer) {
+  if (!failure_.ok()) return failure_;
+  return memory_.prepare(chunk, version_buffer, steps_);
+}
+
 update_queue::operation& update_queue::next_operation() {
-  TIDEGATE_ASSERT(!is_full(), "no more operations than there is room for");
+  if (submitted_ - done_ == operations_.size()) grow();
   auto& item = at(submitted_ + 1);
   item.queued = 0;
+  item.copied = 0;
   item.inputs = 0;
+  item.is_pageable = false;
   return item;
 }
 
-ticket update_queue::submitted() {
+void update_queue::grow() {
+  const auto size = operations_.size();
+  std::vector<operation> operations(2 * size);
+  std::vector<step_input> inputs(2 * size * launch_inputs_max);
+  for (auto of = done_ + 1; of <= submitted_; ++of) {
+    const auto from = inputs_of(of);
+    const auto place = (of - 1) % operations.size();
+    std::copy(from.begin(), from.end(),
+              inputs.begin() + static_cast<std::ptrdiff_t>(place * launch_inputs_max));
+    operations[place] = std::move(at(of));
+  }
+  operations_ = std::move(operations);
+  inputs_ = std::move(inputs);
+}
+
+ticket update_queue::submit() {
   const auto of = ++submitted_;
   queue_waiting();
   return of;
@@ -87,26 +105,35 @@ ticket update_queue::step(const step_request& request) {
   std::copy(request.inputs.begin(), request.inputs.end(), inputs_of(submitted_ + 1).begin());
   if (request.kind == update_launch::step::update)
     next_rates(request.options, traits_of(request.options.kind).corrects_bias, chunk.powers);
-  return submitted();
+  return submit();
 }
 
-ticket update_queue::write(const array_name& array, std::span<const float> from) {
-  TIDEGATE_ASSERT(from.size() == memory_.elements(array.chunk), "as many elements");
+update_queue::operation& update_queue::next_copy(operation_kind kind, const array_name& array,
+                                                 std::size_t elements) {
+  TIDEGATE_ASSERT(elements == memory_.elements(array.chunk), "as many elements");
   auto& item = next_operation();
+  item.kind = kind;
+  item.array = array;
+  return item;
+}
+
+ticket update_queue::write(const array_name& array, std::span<const float> from,
+                           input_place place, std::shared_ptr<const void> keeps) {
+  auto& item = next_copy(operation_kind::write, array, from.size());
   const auto bytes = std::as_bytes(from);
-  item.kind = operation_kind::write;
-  item.array = array;
   item.memory = {const_cast<std::byte*>(bytes.data()), bytes.size()};
-  return submitted();
+  item.is_pageable = place == input_place::pageable;
+  item.keeps = std::move(keeps);
+  return submit();
 }
 
-ticket update_queue::read(const array_name& array, std::span<float> to) {
-  TIDEGATE_ASSERT(to.size() == memory_.elements(array.chunk), "as many elements");
-  auto& item = next_operation();
-  item.kind = operation_kind::read;
-  item.array = array;
+ticket update_queue::read(const array_name& array, std::span<float> to, input_place place,
+                          std::shared_ptr<const void> keeps) {
+  auto& item = next_copy(operation_kind::read, array, to.size());
   item.memory = std::as_writable_bytes(to);
-  return submitted();
+  item.is_pageable = place == input_place::pageable;
+  item.keeps = std::move(keeps);
+  return submit();
 }
 
 bool update_queue::is_ok(const status& outcome) {
@@ -122,146 +149,6 @@ bool update_queue::has_ended(event end) {
   return false;
 }
 
-void update_queue::queue_waiting() {
-  while (failure_.ok() && queued_ < submitted_ && queue_next(queued_ + 1)) ++queued_;
-}
-
-bool update_queue::queue_next(ticket of) {
-  const auto& item = at(of);
-  switch (item.kind) {
-    case operation_kind::step:
-      return queue_step(of);
-    case operation_kind::write:
-      return is_ok(queue_write(item));
-    case operation_kind::read:
-      return is_ok(queue_read(of));
-  }
-  return false;
-}
-
-// Returns false if the step waits for a slot.
-bool update_queue::queue_step(ticket of) {
-  auto& item = at(of);
-  const auto inputs = inputs_of(of);
-  const bool is_staged = std::any_of(inputs.begin(), inputs.end(), is_on_host);
-  const auto elements = memory_.elements(item.step.chunk);
-  while (item.queued < elements) {
-    const auto count = staging_->piece_of(inputs, elements - item.queued);
-    staging::slot* slot = nullptr;
-    if (is_staged) {
-      slot = &staging_->next();
-      if (!has_ended(slot->consumed)) return false;
-      staging_->take();
-    }
-    if (item.queued == 0 && !is_ok(wait_for_reads(item.step.chunk))) return false;
-    if (!is_ok(queue_piece(of, slot, count))) return false;
-    item.queued += count;
-  }
-  // What lies on the device has been read when the kernels have ended.
-  const auto reader = item.reads_device ? steps_ : copies_;
-  return is_ok(device_.record(reader, item.inputs_read)) &&
-         is_ok(device_.record(steps_, item.done));
-}
-
-status update_queue::queue_piece(ticket of, staging::slot* slot, std::size_t count) {
-  const auto& item = at(of);
-  const auto inputs = inputs_of(of);
-  gradients_.clear();
-  for (const auto& input : inputs) {
-    auto piece = input.gradient;
-    piece.data = static_cast<const std::byte*>(piece.data) + item.queued * size_of(piece.type);
-    gradients_.push_back(piece);
-  }
-  if (slot == nullptr) return launch_piece(item, count);
-  if (auto staged = stage(inputs, *slot, count); !staged.ok()) return staged;
-  if (auto launched = launch_piece(item, count); !launched.ok()) return launched;
-  return device_.record(steps_, slot->consumed);
-}
-
-// Brings those of gradients_ that lie on the host into the slot.
-status update_queue::stage(std::span<const step_input> inputs, staging::slot& slot,
-                           std::size_t count) {
-  const auto on = is_planted(planted_bug::device_copy_on_another_stream) ? reads_ : copies_;
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!is_on_host(inputs[i])) continue;
-    auto& gradient = gradients_[i];
-    const auto bytes = count * size_of(gradient.type);
-    const auto* from = static_cast<const std::byte*>(gradient.data);
-    if (inputs[i].place == input_place::pageable) {
-      std::memcpy(slot.pinned + offset, from, bytes);
-      from = slot.pinned + offset;
-    }
-    if (auto copy = device_.copy_in(on, slot.on_device + offset, {from, bytes}); !copy.ok())
-      return copy;
-    gradient.data = slot.on_device + offset;
-    offset += (bytes + staging_alignment - 1) / staging_alignment * staging_alignment;
-  }
-  if (auto recorded = device_.record(copies_, slot.copied); !recorded.ok()) return recorded;
-  if (is_planted(planted_bug::device_copy_not_waited_for)) return {};
-  return device_.wait(steps_, slot.copied);
-}
-
-status update_queue::launch_piece(const operation& item, std::size_t count) {
-  const auto& step = item.step;
-  const auto part = [&](float* array) {
-    return array == nullptr ? nullptr : array + item.queued;
-  };
-  const auto parameters = [&](std::uint32_t copy) {
-    return part(
-        memory_.at({.chunk = step.chunk, .kind = array_kind::parameters, .copy = copy}));
-  };
-  float* sum = nullptr;
-  if (step.sum)
-    sum = part(memory_.at({.chunk = step.chunk, .kind = array_kind::sum, .copy = *step.sum}));
-  update_launch call;
-  call.kind = step.kind;
-  call.options = step.options;
-  call.powers = item.powers;
-  call.inputs = gradients_;
-  call.scale = step.scale;
-  call.arrays = {.before = parameters(step.from),
-                 .after = parameters(step.to),
-                 .state1 = part(memory_.state(step.chunk, array_kind::state1)),
-                 .state2 = part(memory_.state(step.chunk, array_kind::state2)),
-                 .n = count,
-                 .sum = sum};
-  if (sum != nullptr && gradients_.size() == 1) {  // which is its own sum
-    auto copy = call;
-    copy.kind = update_launch::step::assign;
-    copy.arrays = {.before = sum, .after = sum, .n = count};
-    if (auto copied = device_.launch(steps_, copy); !copied.ok()) return copied;
-    call.arrays.sum = nullptr;
-  }
-  return device_.launch(steps_, call);
-}
-
-// What was queued to be read back is read before a later operation writes the chunk.
-status update_queue::wait_for_reads(chunk_index chunk) {
-  const auto last = chunks_[chunk].last_read;
-  return last > done_ ? device_.wait(steps_, at(last).done) : status();
-}
-
-// Among the steps, so that it has its place in their order.
-status update_queue::queue_write(const operation& item) {
-  auto* to = reinterpret_cast<std::byte*>(memory_.at(item.array));
-  if (auto waited = wait_for_reads(item.array.chunk); !waited.ok()) return waited;
-  if (auto copy = device_.copy_in(steps_, to, item.memory); !copy.ok()) return copy;
-  if (auto recorded = device_.record(steps_, item.inputs_read); !recorded.ok()) return recorded;
-  return device_.record(steps_, item.done);
-}
-
-status update_queue::queue_read(ticket of) {
-  auto& item = at(of);
-  const auto* from = reinterpret_cast<const std::byte*>(memory_.at(item.array));
-  if (auto recorded = device_.record(steps_, item.ready); !recorded.ok()) return recorded;
-  if (!is_planted(planted_bug::device_read_before_the_step))
-    if (auto waited = device_.wait(reads_, item.ready); !waited.ok()) return waited;
-  if (auto copy = device_.copy_out(reads_, item.memory, from); !copy.ok()) return copy;
-  chunks_[item.array.chunk].last_read = of;
-  return device_.record(reads_, item.done);
-}
-
 completion update_queue::news_of(ticket of, news kind) const {
   return {.of = of, .kind = kind, .outcome = failure_};
 }
@@ -273,8 +160,19 @@ bool update_queue::is_due(ticket of, event end) {
   return !failure_.ok() || has_ended(end) || !failure_.ok();
 }
 
+// A read is also done on the host.
+bool update_queue::is_done(ticket of) {
+  if (!is_due(of, events_of(of).done)) return false;
+  const auto& item = at(of);
+  const bool waits = item.kind == operation_kind::read && item.is_pageable &&
+                     item.copied < memory_.elements(item.array.chunk);
+  return !failure_.ok() || !waits ||
+         is_planted(planted_bug::device_result_told_before_it_is_there);
+}
+
 std::optional<completion> update_queue::poll() {
   if (is_planted(planted_bug::device_waits_on_the_reactor)) is_ok(device_.synchronize());
+  take_results();
   queue_waiting();
   // A read has no inputs.
   while (inputs_read_ < submitted_ && at(inputs_read_ + 1).kind == operation_kind::read)
@@ -282,12 +180,13 @@ std::optional<completion> update_queue::poll() {
   const auto next = inputs_read_ + 1;
   const bool is_early =
       is_planted(planted_bug::device_gradient_given_back_early) && next <= queued_;
-  if (is_early || is_due(next, at(next).inputs_read)) {
+  if (is_early || is_due(next, events_of(next).inputs_read)) {
     ++inputs_read_;
     return news_of(next, news::inputs_read);
   }
-  if (done_ < inputs_read_ && is_due(done_ + 1, at(done_ + 1).done)) {
+  if (done_ < inputs_read_ && is_done(done_ + 1)) {
     ++done_;
+    at(done_).keeps.reset();
     return news_of(done_, news::done);
   }
   return std::nullopt;

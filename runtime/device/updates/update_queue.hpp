@@ -3,7 +3,7 @@
 // what the host needs is read back. The caller's thread queues, and asks what has ended; it
 // never waits.
 //
-//   q.step(...), q.read(...), q.write(...)   each returns its ticket; while !q.is_full()
+//   q.step(...), q.read(...), q.write(...)   each returns its ticket
 //   while (auto news = q.poll()) ...         every turn, as long as !q.is_idle()
 //
 // Operations take effect as if done one after another in the order of their tickets. They are
@@ -15,6 +15,9 @@
 // When the device is lost, every operation that has not been told of, and every later one, is
 // told of as failed, in the same order, so that memory comes back the same way. failure() says
 // why; the queue is of no use any more.
+//
+// As many operations may wait as are asked for; so many of them are under way on the device
+// that its driver need not block.
 //
 // Thread rule: that of the device, which outlives the queue. Once warm, nothing allocates. The
 // destructor waits for what is under way.
@@ -29,13 +32,14 @@
 #include "runtime/device/device.hpp"
 #include "runtime/device/updates/chunk_memory.hpp"
 #include "runtime/device/updates/requests.hpp"
+#include "runtime/device/updates/result_slots.hpp"
 #include "runtime/device/updates/staging.hpp"
 
 namespace tidegate::runtime::devices {
 
 struct queue_options {
-  std::uint32_t operations_max = 64;  // under way at a time
-  std::uint32_t slots = 4;            // for gradients of the host (staging.hpp)
+  std::uint32_t operations_max = 64;  // under way on the device at a time
+  std::uint32_t slots = 4;            // for gradients of the host, and as many for results
   std::size_t slot_bytes = std::size_t{4} << 20;
 };
 
@@ -52,27 +56,38 @@ class update_queue {
   // Makes chunks whose arrays are zero, and returns the first one's index; the others follow.
   // Errors: io_error (the device has no room; nothing has changed), unavailable.
   expected<chunk_index> add_table(const table_shape& shape);
+  // Takes memory for a version buffer of the chunk's table other than 0, before it is first
+  // named; again changes nothing. Errors: io_error (the device has no room), unavailable.
+  status prepare(chunk_index chunk, std::uint32_t version_buffer);
   // How another process reads the parameters of the table that begins with this chunk: what
   // lies in a version buffer, after the done of the step that wrote it. Errors: those of
   // device::name_window.
-  expected<chunk_memory::place> place_of(chunk_index first) const {
-    return memory_.place_of(first);
+  expected<chunk_memory::place> place_of(chunk_index first,
+                                         std::uint32_t version_buffer) const {
+    return memory_.place_of(first, version_buffer);
   }
 
-  // ---- Work. Never waits; only while !is_full().
+  // ---- Work. Never waits.
 
   // Queues a step. The inputs' descriptions are copied, the gradients are not.
   ticket step(const step_request& request);
-  // Queues that an array be set to `from`: registered memory of as many elements.
-  ticket write(const array_name& array, std::span<const float> from);
-  // Queues that an array be copied to `to`: registered memory of as many elements.
-  ticket read(const array_name& array, std::span<float> to);
+  // Queues that an array be set to `from`, which has as many elements. `place` says what memory
+  // that is: registered or pageable. `keeps` is let go of when the write is done.
+  ticket write(const array_name& array, std::span<const float> from,
+               input_place place = input_place::registered,
+               std::shared_ptr<const void> keeps = {});
+  // Queues that an array be copied to `to`, likewise. What is pageable is written by poll(),
+  // before the read is told of as done.
+  ticket read(const array_name& array, std::span<float> to,
+              input_place place = input_place::registered,
+              std::shared_ptr<const void> keeps = {});
 
   // Queues what there was no room for before, and returns the next piece of news; nullopt if
   // nothing is new.
   std::optional<completion> poll();
 
-  bool is_full() const noexcept { return submitted_ - done_ == operations_.size(); }
+  ticket submitted() const noexcept { return submitted_; }  // the last; 0: none yet
+  ticket done() const noexcept { return done_; }            // the last that was told of as done
   bool is_idle() const noexcept { return submitted_ == done_; }
   const status& failure() const noexcept { return failure_; }
 
@@ -89,11 +104,17 @@ class update_queue {
     operation_kind kind = operation_kind::step;
     array_name array;             // write, read
     std::span<std::byte> memory;  // write, read; on the host
+    bool is_pageable = false;     // that memory is
+    std::shared_ptr<const void> keeps;
     step_request step;            // without inputs
     kernels::beta_powers powers;  // before the step
     std::size_t inputs = 0;
     std::size_t queued = 0;     // elements
+    std::size_t copied = 0;     // elements that have reached pageable memory
     bool reads_device = false;  // some gradient lies on the device
+  };
+  // Of an operation that is under way.
+  struct operation_events {
     event inputs_read{};
     event ready{};  // read: the array is as it was then
     event done{};
@@ -107,11 +128,16 @@ class update_queue {
   status set_up(const queue_options& options);
 
   operation& at(ticket of) { return operations_[(of - 1) % operations_.size()]; }
+  const operation_events& events_of(ticket of) const {
+    return events_[(of - 1) % events_.size()];
+  }
   std::span<step_input> inputs_of(ticket of) {
     return {inputs_.data() + (of - 1) % operations_.size() * launch_inputs_max, at(of).inputs};
   }
   operation& next_operation();
-  ticket submitted();
+  operation& next_copy(operation_kind kind, const array_name& array, std::size_t elements);
+  void grow();
+  ticket submit();
 
   void queue_waiting();
   bool queue_next(ticket of);
@@ -119,12 +145,15 @@ class update_queue {
   status queue_piece(ticket of, staging::slot* slot, std::size_t count);
   status stage(std::span<const step_input> inputs, staging::slot& slot, std::size_t count);
   status launch_piece(const operation& item, std::size_t count);
-  status queue_write(const operation& item);
-  status queue_read(ticket of);
+  bool queue_write(ticket of);
+  bool queue_read(ticket of);
+  bool queue_results(ticket of);
+  void take_results();
   status wait_for_reads(chunk_index chunk);
 
   bool has_ended(event end);
   bool is_due(ticket of, event end);
+  bool is_done(ticket of);
   bool is_ok(const status& outcome);
   completion news_of(ticket of, news kind) const;
 
@@ -132,8 +161,10 @@ class update_queue {
   chunk_memory memory_;
   std::vector<chunk_state> chunks_;
   std::optional<staging> staging_;
+  std::optional<result_slots> results_;
   stream copies_{}, steps_{}, reads_{};
   std::vector<operation> operations_;         // a ring, by ticket
+  std::vector<operation_events> events_;      // likewise
   std::vector<step_input> inputs_;            // launch_inputs_max for each
   std::vector<kernels::gradient> gradients_;  // of the piece being queued
 

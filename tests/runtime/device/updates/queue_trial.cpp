@@ -14,6 +14,7 @@
 #include "runtime/optimizers/registry.hpp"
 #include "tests/runtime/device/updates/chunk_copy.hpp"
 #include "tests/runtime/device/updates/patience.hpp"
+#include "tests/runtime/device/updates/result_memory.hpp"
 #include "tests/runtime/device/updates/worker_gradients.hpp"
 
 namespace tidegate::tests {
@@ -57,7 +58,6 @@ class trial {
   }
 
   void set_up();
-  bool make_results();
   void submit();
   void submit_step();
   void submit_read(const array_name& array);
@@ -81,12 +81,11 @@ class trial {
 
   // Before the queue, which waits for its work in the end.
   worker_gradients gradients_{gradients_max, array_bytes};
-  host_memory results_;
-  std::vector<std::byte*> results_free_;  // array_bytes each
+  result_memory results_{results_max, array_bytes};
 
   // What another process sees of the parameters; on emulated devices.
-  device_memory window_;
-  chunk_memory::place place_;
+  std::vector<device_memory> windows_;  // by version buffer
+  std::vector<chunk_memory::place> places_;
   stream reader_{};
   event seen_{};
 
@@ -105,17 +104,8 @@ class trial {
   };
   std::map<ticket, expectation> waiting_;
   ticket last_ = 0, last_read_ = 0, last_done_ = 0;
+  std::uint64_t waiting_most_ = 1;
 };
-
-// Memory that is read into and written from.
-bool trial::make_results() {
-  auto results = device_.allocate_host(results_max * array_bytes);
-  if (!has(results)) return false;
-  results_ = std::move(*results);
-  for (std::size_t i = 0; i < results_max; ++i)
-    results_free_.push_back(results_.bytes().data() + i * array_bytes);
-  return true;
-}
 
 void trial::set_up() {
   const auto& traits =
@@ -132,8 +122,9 @@ void trial::set_up() {
             .states = traits.state_arrays,
             .version_buffers = static_cast<std::uint32_t>(1 + random_.below(3)),
             .sums = static_cast<std::uint32_t>(random_.below(3))};
-  set_up_failed_ = !gradients_.set_up(device_).ok();
-  if (set_up_failed_ || !make_results()) return;
+  waiting_most_ = 1 + random_.below(random_.below(2) == 0 ? 4 : 30);
+  set_up_failed_ = !gradients_.set_up(device_).ok() || !results_.set_up(device_).ok();
+  if (set_up_failed_) return;
   auto queue = update_queue::make(
       device_, {.operations_max = static_cast<std::uint32_t>(1 + random_.below(12)),
                 .slots = static_cast<std::uint32_t>(1 + random_.below(4)),
@@ -141,15 +132,23 @@ void trial::set_up() {
   if (!has(queue)) return;
   const auto first = (*queue)->add_table(shape_);
   if (!has(first)) return;
+  for (std::uint32_t i = 1; i < shape_.version_buffers; ++i) {
+    const auto chunk = static_cast<chunk_index>(random_.below(elements_.size()));
+    set_up_failed_ = set_up_failed_ || !(*queue)->prepare(*first + chunk, i).ok();
+  }
+  if (set_up_failed_) return;
   if (emulated_ != nullptr) {
-    const auto place = (*queue)->place_of(*first);
-    if (!has(place)) return;
-    auto window = device_.open_window(place->name);
+    for (std::uint32_t i = 0; i < shape_.version_buffers; ++i) {
+      const auto place = (*queue)->place_of(*first, i);
+      if (!has(place)) return;
+      auto window = device_.open_window(place->name);
+      if (!has(window)) return;
+      windows_.push_back(std::move(*window));
+      places_.push_back(*place);
+    }
     const auto reader = device_.make_stream();
     const auto seen = device_.make_event();
-    if (!has(window) || !has(reader) || !has(seen)) return;
-    window_ = std::move(*window);
-    place_ = *place;
+    if (!has(reader) || !has(seen)) return;
     reader_ = *reader;
     seen_ = *seen;
   }
@@ -172,7 +171,7 @@ array_name trial::draw_array() {
 }
 
 void trial::submit() {
-  drain([&] { return !queue_ || !queue_->is_full(); });
+  drain([&] { return !queue_ || last_ - last_done_ < waiting_most_; });
   if (!queue_ || is_over()) return;
   const auto kind = random_.below(10);
   if (kind < 6) return submit_step();
@@ -238,12 +237,12 @@ void trial::submit_step() {
 }
 
 void trial::submit_read(const array_name& array) {
-  if (results_free_.empty()) return;
-  auto* memory = results_free_.back();
-  results_free_.pop_back();
+  auto* const memory = results_.take(random_);
+  if (memory == nullptr) return;
   const auto elements = elements_[array.chunk];
   std::memset(memory, 0x33, elements * sizeof(float));
-  last_ = queue_->read(array, {reinterpret_cast<float*>(memory), elements});
+  last_ = queue_->read(array, {reinterpret_cast<float*>(memory), elements},
+                       results_.place_of(memory));
   waiting_[last_] = {.is_read = true,
                      .memory = memory,
                      .values = chunks_[array.chunk].array(array),
@@ -253,15 +252,15 @@ void trial::submit_read(const array_name& array) {
 }
 
 void trial::submit_write() {
-  if (results_free_.empty()) return;
-  auto* memory = results_free_.back();
-  results_free_.pop_back();
+  auto* const memory = results_.take(random_);
+  if (memory == nullptr) return;
   const auto array = draw_array();
   auto& values = chunks_[array.chunk].array(array);
   const auto key = random_.next();
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::abs(uniform_signed(key, i));
   std::memcpy(memory, values.data(), values.size() * sizeof(float));
-  last_ = queue_->write(array, {reinterpret_cast<const float*>(memory), values.size()});
+  last_ = queue_->write(array, {reinterpret_cast<const float*>(memory), values.size()},
+                        results_.place_of(memory));
   waiting_[last_] = {
       .is_read = false, .memory = memory, .values = {}, .inputs = {}, .array = array};
 }
@@ -276,7 +275,7 @@ void trial::read_all() {
                                    : kind == array_kind::state1   ? shape_.states >= 1
                                                                   : shape_.states >= 2;
       for (std::uint32_t copy = 0; copy < copies; ++copy) {
-        drain([&] { return !queue_->is_full() && !results_free_.empty(); });
+        drain([&] { return !results_.is_empty(); });
         if (is_over()) return;
         submit_read({.chunk = chunk, .kind = kind, .copy = copy});
       }
@@ -337,19 +336,20 @@ void trial::take_done(ticket of) {
             std::to_string(static_cast<int>(found.array.kind)));
   if (!found.inputs.empty() && of == last_ && emulated_ != nullptr && !report_.is_lost)
     read_in_place(found.array);
-  if (found.memory != nullptr) results_free_.push_back(found.memory);
+  if (found.memory != nullptr) results_.give_back(found.memory);
   waiting_.erase(of);
 }
 
 // As a worker on the same device does when it is told that the step is done.
 void trial::read_in_place(const array_name& parameters) {
-  if (results_free_.empty()) return;
+  auto* const registered = results_.find_registered();
+  if (registered == nullptr) return;
   auto& values = chunks_[parameters.chunk].array(parameters);
-  auto offset = place_.offset + parameters.copy * place_.copy_bytes;
+  auto offset = places_[parameters.copy].offset;
   for (chunk_index chunk = 0; chunk < parameters.chunk; ++chunk)
     offset += elements_[chunk] * sizeof(float);
-  const std::span result(results_free_.back(), values.size() * sizeof(float));
-  if (!device_.copy_out(reader_, result, window_.data() + offset).ok() ||
+  const std::span result(registered, values.size() * sizeof(float));
+  if (!device_.copy_out(reader_, result, windows_[parameters.copy].data() + offset).ok() ||
       !device_.record(reader_, seen_).ok())
     return;
   patience waiting;
