@@ -55,6 +55,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
 
   void apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
+  void show(std::span<const std::uint32_t>, std::uint32_t) override {}  // they are as they came
   void hand_on(const effects::hand_on& step, inputs from) override;
   void ask(const effects::ask& step) override;
   void snapshot(const effects::snapshot& step,

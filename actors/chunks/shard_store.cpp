@@ -1,13 +1,41 @@
-#include "actors/store/shard_store.hpp"
+#include "actors/chunks/shard_store.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "actors/chunks/device_engine.hpp"
+#include "actors/chunks/host_engine.hpp"
+#include "actors/chunks/registered_source.hpp"
 #include "actors/shard/new_chunk.hpp"
 
 namespace tidegate::actors {
 
 namespace kernels = runtime::kernels;
 using runtime::status;
+
+shard_store::shard_store(std::shared_ptr<runtime::memory_source> source)
+    : memory_(std::move(source)), engine_(std::make_unique<host_engine>(memory_)) {}
+
+shard_store::shard_store(std::shared_ptr<runtime::memory_source> source,
+                         std::unique_ptr<runtime::devices::device> on)
+    : device_(std::move(on)),
+      memory_(std::make_shared<registered_source>(std::move(source), *device_)) {}
+
+runtime::expected<std::unique_ptr<shard_store>> shard_store::on_device(
+    std::shared_ptr<runtime::memory_source> source,
+    std::unique_ptr<runtime::devices::device> on) {
+  std::unique_ptr<shard_store> store(new shard_store(std::move(source), std::move(on)));
+  auto engine = device_engine::make(*store->device_, store->memory_);
+  if (!engine) return runtime::fail(engine.error());
+  store->engine_ = std::move(*engine);
+  return store;
+}
+
+shard_memory::array_name shard_store::state_name(std::uint32_t slot, std::uint32_t index) {
+  using kind = array_name::kind;
+  return {.slot = slot, .of = index == 0 ? kind::state1 : kind::state2, .version_buffer = 0};
+}
 
 status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
@@ -18,37 +46,38 @@ status shard_store::add_table(const policies::open_table_call& table,
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
     state.elements = chunk.elements;
     state.optimizer = optimizer;
+    state.states = arrays;
     state.starts_pushed = table.init.kind == policies::init_kind::pushed;
     state.reduce = options.reduce;
     state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
+  if (device_ && options.inputs > runtime::devices::launch_inputs_max)
+    return {runtime::errc::over_limit,
+            "a device sums the pushes of " +
+                std::to_string(runtime::devices::launch_inputs_max) + " members at most, not " +
+                std::to_string(options.inputs) + "; let aggregators push for them"};
   if (auto room = memory_.add_table(table.table, chunks,
                                     {.workers = options.workers,
                                      .members = options.members,
                                      .copies = 1 + arrays + options.keeps});
       !room.ok())
     return room;
-  if (options.replicated)
-    if (auto room = add_sums(table.table, chunks); !room.ok()) {
-      memory_.forget_table(table.table);
-      return room;
-    }
-  for (const auto& chunk : chunks) {
-    auto& result = chunks_[chunk.slot];
-    for (auto* state : {&result.state1, &result.state2}) {
-      if (state == &result.state2 ? arrays < 2 : arrays < 1) continue;
-      auto room = add_state(result.elements * sizeof(float));
-      if (!room) {
-        memory_.forget_table(table.table);
-        return room.error();
-      }
-      *state = *room;
-    }
-    write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
-    for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
+  auto added = options.replicated ? add_sums(table.table, chunks) : status();
+  if (added.ok()) {
+    for (const auto& chunk : chunks)
+      write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
+    added = engine_->add_table(
+        table.table, chunks,
+        {.states = arrays, .workers = options.workers, .keeps_sums = options.replicated});
   }
+  if (!added.ok()) {
+    memory_.forget_table(table.table);
+    return added;
+  }
+  for (const auto& chunk : chunks)
+    for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
   return {};
 }
 
@@ -76,7 +105,7 @@ status shard_store::map_sums(std::uint32_t table, std::uint64_t bytes,
                              std::span<const std::byte> place) {
   const auto name = runtime::decode_place(place);
   if (!name) return name.error();
-  const auto opened = primary_.open(*name, bytes, sum_buffers, sum_buffers);
+  const auto opened = primary_->open(*name, bytes, sum_buffers, sum_buffers);
   if (!opened) return opened.error();
   lent_[table] = *opened;
   return {};
@@ -84,7 +113,7 @@ status shard_store::map_sums(std::uint32_t table, std::uint64_t bytes,
 
 void shard_store::forget_sums() {
   lent_.clear();
-  primary_ = {};
+  engine_->keep(std::exchange(primary_, std::make_shared<runtime::window_map>()));
 }
 
 policies::payload_handle shard_store::sum_in_place(std::uint32_t slot,
@@ -115,110 +144,97 @@ void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
   std::copy_n(memory_.gradient(gradient), sum.size(), sum.begin());
 }
 
-runtime::expected<float*> shard_store::add_state(std::uint64_t bytes) {
-  auto place = states_.allocate(bytes);
-  if (!place) return runtime::fail(place.error());
-  return reinterpret_cast<float*>(states_.at(*place, 0));
-}
-
 status shard_store::restore(const policies::checkpoint_reader& from, std::size_t table,
                             runtime::storage& folder,
                             std::span<const policies::owned_chunk> chunks,
                             policies::shard_core& core) {
   const auto stored = from.chunks(table);
+  std::vector<float> values;
   for (const auto& chunk : chunks) {
-    auto& state = chunks_[chunk.slot];
+    const auto& state = chunks_[chunk.slot];
     if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
         stored[chunk.chunk].stored.about.elements != chunk.elements)
       return {runtime::errc::invalid_argument,
               "the checkpoint has table '" + state.about.table +
                   "' in other chunks: cluster.chunk_bytes must be what it was"};
     const auto& about = stored[chunk.chunk].stored.about;
-    float* const arrays[] = {memory_.at(chunk.slot, 0), state.state1, state.state2};
-    for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i)
-      if (auto read = from.read(folder, table, i, chunk.first, {arrays[i], chunk.elements});
-          !read.ok())
-        return read;
-    state.powers = {about.beta1_power, about.beta2_power};
+    values.resize(chunk.elements);
+    for (std::uint32_t i = 0; i < policies::chunk_arrays(about); ++i) {
+      if (auto read = from.read(folder, table, i, chunk.first, values); !read.ok()) return read;
+      engine_->write(i == 0 ? array_name{.slot = chunk.slot} : state_name(chunk.slot, i - 1),
+                     values);
+    }
+    engine_->set_powers(chunk.slot, {about.beta1_power, about.beta2_power});
     core.snapshots().restore(chunk.slot, about.version, about.ranks);
   }
   return {};
 }
 
-shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t version_buffer) {
+shard_memory::description shard_store::describe(std::uint32_t slot) const {
   const auto& chunk = chunks_[slot];
-  image result{.table = chunk.table, .about = chunk.about, .arrays = {}};
-  result.about.beta1_power = chunk.powers.beta1;
-  result.about.beta2_power = chunk.powers.beta2;
-  const float* const arrays[] = {memory_.at(slot, version_buffer), chunk.state1, chunk.state2};
-  for (std::size_t i = 0; i < policies::chunk_arrays(result.about); ++i)
-    result.arrays[i] = {arrays[i], chunk.elements};
+  description result{.table = chunk.table, .about = chunk.about};
+  const auto& powers = engine_->powers(slot);
+  result.about.beta1_power = powers.beta1;
+  result.about.beta2_power = powers.beta2;
   return result;
 }
 
 void shard_store::apply(const effects::apply& apply, inputs from) {
-  auto& chunk = chunks_[apply.slot];
-  memory_.prepare(apply.slot, apply.to);
-  take_gradients(from);
-  kernels::chunk_arrays arrays;
+  const auto& chunk = chunks_[apply.slot];
+  chunk_engine::step step{.slot = apply.slot,
+                          .from = apply.from,
+                          .to = apply.to,
+                          .assigns = chunk.starts_pushed && apply.clock == 0,
+                          .options = {},
+                          .scale = 1.0F,
+                          .sum = nullptr};
   if (apply.keeps_sum && from.size() > 1)
-    arrays.sum = sum_at(apply.slot, apply.clock).data();
+    step.sum = sum_at(apply.slot, apply.clock).data();
   else if (apply.keeps_sum)
     keep_sum(apply.slot, apply.clock, from.front().payload);
-  arrays.before = memory_.at(apply.slot, apply.from);
-  arrays.after = memory_.at(apply.slot, apply.to);
-  arrays.state1 = chunk.state1;
-  arrays.state2 = chunk.state2;
-  arrays.n = chunk.elements;
-  if (chunk.starts_pushed && apply.clock == 0)
-    kernels::assign_sum(gradients_, arrays);
-  else
-    kernels::apply_update(
-        runtime::options_at(chunk.optimizer, apply.clock, apply.rate), chunk.powers, gradients_,
-        policies::scale_of(chunk.reduce, apply.contributors) *
-            policies::norm_factor(chunk.clip_norm, apply.squares.value_or(0.0)),
-        arrays);
+  if (!step.assigns) {
+    step.options = runtime::options_at(chunk.optimizer, apply.clock, apply.rate);
+    step.scale = policies::scale_of(chunk.reduce, apply.contributors) *
+                 policies::norm_factor(chunk.clip_norm, apply.squares.value_or(0.0));
+  }
+  engine_->apply(step, from);
 }
 
 // Initial parameters, and what is only summed, are no gradient of the model.
 double shard_store::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_[step.slot];
   if (chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0)) return 0;
-  take_gradients(from);
-  return kernels::squares_of_sum(
-      gradients_, policies::scale_of(chunk.reduce, step.contributors), chunk.elements);
-}
-
-void shard_store::take_gradients(inputs from) {
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
+  return kernels::squares_of_sum(
+      gradients_, policies::scale_of(chunk.reduce, step.contributors), chunk.elements);
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
   return sum_at(slot, clock);
 }
 
-std::vector<float> shard_store::seed_of(const effects::seed& item,
-                                        const policies::shard_core::seed_state& state) {
+std::shared_ptr<const std::vector<float>> shard_store::seed_of(
+    const effects::seed& item, const policies::shard_core::seed_state& state) {
   const auto& chunk = chunks_[item.slot];
+  const auto& powers = engine_->powers(item.slot);
   policies::chunk_seed seed;
   seed.state = state;
-  seed.beta1_power = chunk.powers.beta1;
-  seed.beta2_power = chunk.powers.beta2;
-  seed.states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
+  seed.beta1_power = powers.beta1;
+  seed.beta2_power = powers.beta2;
+  seed.states = chunk.states;
   seed.elements = chunk.elements;
-  std::vector<float> values(seed_bytes(seed) / sizeof(float));
-  const auto bytes = std::as_writable_bytes(std::span(values));
+  const auto values = std::make_shared<std::vector<float>>(seed_bytes(seed) / sizeof(float));
+  const auto bytes = std::as_writable_bytes(std::span(*values));
   encode_seed(seed, bytes);
-  const auto put = [&](std::size_t i, const float* from) {
-    std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
+  const auto put = [&](std::size_t i, const array_name& array) {
+    engine_->read(array, seed_array(seed, bytes, i), values);
   };
-  put(0, memory_.at(item.slot, item.version_buffer));
-  if (chunk.state1) put(1, chunk.state1);
-  if (chunk.state2) put(2, chunk.state2);
+  put(0, {.slot = item.slot, .version_buffer = item.version_buffer});
+  for (std::uint32_t i = 0; i < chunk.states; ++i) put(1 + i, state_name(item.slot, i));
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), memory_.at(item.slot, item.kept[i]));
+    put(seed.kept_array(i), {.slot = item.slot, .version_buffer = item.kept[i]});
   return values;
 }
 
@@ -233,25 +249,20 @@ std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t work
 
 runtime::expected<policies::chunk_seed> shard_store::take_seed(
     std::uint32_t slot, std::span<const std::byte> bytes) {
-  auto& chunk = chunks_[slot];
+  const auto& chunk = chunks_[slot];
   auto seed = policies::decode_seed(bytes);
   if (!seed) return seed;
-  const auto states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
-  if (seed->elements != chunk.elements || seed->states != states)
+  if (seed->elements != chunk.elements || seed->states != chunk.states)
     return runtime::fail(runtime::errc::corrupt, "a chunk of another size was handed over");
-  const auto take = [&](std::size_t i, float* into) {
-    const auto from = seed_array(*seed, bytes, i);
-    std::copy(from.begin(), from.end(), into);
+  const auto take = [&](std::size_t i, const array_name& array) {
+    engine_->write(array, seed_array(*seed, bytes, i));
   };
-  memory_.prepare(slot, policies::sharding::seed_buffer);
-  take(0, memory_.at(slot, policies::sharding::seed_buffer));
-  if (chunk.state1) take(1, chunk.state1);
-  if (chunk.state2) take(2, chunk.state2);
-  for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
-    memory_.prepare(slot, policies::sharding::kept_buffer(i));
-    take(seed->kept_array(i), memory_.at(slot, policies::sharding::kept_buffer(i)));
-  }
-  chunk.powers = {seed->beta1_power, seed->beta2_power};
+  take(0, {.slot = slot, .version_buffer = policies::sharding::seed_buffer});
+  for (std::uint32_t i = 0; i < chunk.states; ++i) take(1 + i, state_name(slot, i));
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
+    take(seed->kept_array(i),
+         {.slot = slot, .version_buffer = policies::sharding::kept_buffer(i)});
+  engine_->set_powers(slot, {seed->beta1_power, seed->beta2_power});
   return seed;
 }
 

@@ -1,5 +1,6 @@
-// The memory of a shard: what faces workers (endpoint_memory.hpp), and the optimizer state of
-// the chunks it owns. Holds no CAF; one reactor thread.
+// The memory of a shard: what faces workers (endpoint_memory.hpp), the chunks that it owns,
+// which are stepped where their engine has them (chunk_engine.hpp), and sums for a replica.
+// Holds no CAF; one reactor thread.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "actors/chunks/chunk_engine.hpp"
 #include "actors/shard/shard_memory.hpp"
 #include "actors/store/endpoint_memory.hpp"
 #include "policies/checkpoint/reader.hpp"
@@ -16,6 +18,7 @@
 #include "policies/shard/core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/window.hpp"
@@ -24,8 +27,12 @@ namespace tidegate::actors {
 
 class shard_store final : public shard_memory {
  public:
-  explicit shard_store(std::shared_ptr<runtime::memory_source> source)
-      : memory_(std::move(source)) {}
+  // Steps on the host.
+  explicit shard_store(std::shared_ptr<runtime::memory_source> source);
+  // Steps on this device. Errors: those of the device.
+  static runtime::expected<std::unique_ptr<shard_store>> on_device(
+      std::shared_ptr<runtime::memory_source> source,
+      std::unique_ptr<runtime::devices::device> on);
 
   ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(const policies::open_table_call& table,
@@ -35,7 +42,15 @@ class shard_store final : public shard_memory {
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
-  image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
+  description describe(std::uint32_t slot) const override;
+  void copy_out(const array_name& array, std::span<float> to,
+                std::shared_ptr<const void> keeps) override {
+    engine_->read(array, to, std::move(keeps));
+  }
+  runtime::status poll() override { return engine_->poll(); }
+  void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override {
+    engine_->show(slots, version_buffer);
+  }
   void apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
 
@@ -50,8 +65,8 @@ class shard_store final : public shard_memory {
   void keep_sum(std::uint32_t slot, std::uint64_t clock,
                 policies::payload_handle gradient) override;
 
-  std::vector<float> seed_of(const effects::seed& chunk,
-                             const policies::shard_core::seed_state& state) override;
+  std::shared_ptr<const std::vector<float>> seed_of(
+      const effects::seed& chunk, const policies::shard_core::seed_state& state) override;
   std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
   runtime::buffer lease_seed(std::size_t bytes) override;
   runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
@@ -68,12 +83,10 @@ class shard_store final : public shard_memory {
   struct chunk_state {
     std::size_t elements = 0;
     runtime::kernels::optimizer optimizer;
-    runtime::kernels::beta_powers powers;
+    std::uint32_t states = 0;  // arrays of the optimizer
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     float clip_norm = 0.0F;
     bool starts_pushed = false;  // init_kind::pushed
-    float* state1 = nullptr;
-    float* state2 = nullptr;
     std::uint32_t table = 0;
     policies::chunk_description about;
     std::uint64_t sum_offset = 0;  // bytes, within the table's; the same in both processes
@@ -82,20 +95,23 @@ class shard_store final : public shard_memory {
   // Planes of sums are by clock.
   static constexpr auto sum_buffers = runtime::limits::clocks_in_flight_max;
 
-  void take_gradients(inputs from);
-  runtime::expected<float*> add_state(std::uint64_t bytes);
+  shard_store(std::shared_ptr<runtime::memory_source> source,
+              std::unique_ptr<runtime::devices::device> on);
+  static array_name state_name(std::uint32_t slot, std::uint32_t index);
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
   std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
 
+  std::unique_ptr<runtime::devices::device> device_;  // before what is registered with it
   endpoint_memory memory_;
-  runtime::arena states_{"tidegate-state", 1};
   runtime::arena sums_{"tidegate-sums", sum_buffers};          // for the replica
   std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
   std::vector<chunk_state> chunks_;                            // by slot
-  std::vector<runtime::kernels::gradient> gradients_;          // of the step being made
-  runtime::window_map primary_;                                // its memory, as a replica
-  std::map<std::uint32_t, runtime::window> lent_;              // likewise: sums, by table
+  std::vector<runtime::kernels::gradient> gradients_;          // of the step being measured
+  std::shared_ptr<runtime::window_map> primary_ =
+      std::make_shared<runtime::window_map>();     // its memory, as a replica
+  std::map<std::uint32_t, runtime::window> lent_;  // likewise: sums, by table
   runtime::size_pools seed_pool_{std::make_shared<runtime::heap_source>()};  // to receive in
+  std::unique_ptr<chunk_engine> engine_;  // the last: it may work on all of the above
 };
 
 }  // namespace tidegate::actors

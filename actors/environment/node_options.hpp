@@ -36,6 +36,7 @@ struct node_options {
   policies::group_member member;  // of the shard's group; of an aggregator: incarnation
   std::string job;                // of the aggregator
   std::string run_dir;            // of shards: where checkpoints are
+  std::string device;             // of shards: cluster_spec::device
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };

@@ -91,11 +91,15 @@ status run_shard(const node_options& options) {
   const auto index = options.index;
   const auto token = policies::message_token(options.token);
   const auto is_replica = options.member.number > 0;
+  if (auto has = check_shard_device(options.device); !has.ok()) return has;
   return run_node(
       options, (is_replica ? "a replica of shard " : "shard ") + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<actors::shard>(home, system, index,
-                                       shard_keeping{options.run_dir, coordinator, token});
+                                       shard_keeping{.run_dir = options.run_dir,
+                                                     .coordinator = coordinator,
+                                                     .token = token,
+                                                     .device = options.device});
       },
       shard_atom::value, token, index, options.member.number, options.member.incarnation);
 }

@@ -1,9 +1,12 @@
 #include "actors/node/shard_actor.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "actors/control/call_result.hpp"
 #include "actors/control/from_coordinator.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/device/open/open_device.hpp"
 #include "runtime/process/thread_priority.hpp"
 #include "runtime/storage/posix_storage.hpp"
 
@@ -11,8 +14,26 @@ namespace tidegate::actors {
 
 using runtime::status;
 
+status check_shard_device(const std::string& name) {
+  return name.empty() ? status() : runtime::devices::check_device(name);
+}
+
+status shard::open_store() {
+  if (keeping_.device.empty()) {
+    store_ = std::make_unique<shard_store>(home().link().memory());
+    return {};
+  }
+  auto device = runtime::devices::open_device(keeping_.device);
+  if (!device) return device.error();
+  runtime::log::info("keeps and steps its parameters on " + (*device)->name());
+  auto store = shard_store::on_device(home().link().memory(), std::move(*device));
+  if (!store) return store.error();
+  store_ = std::move(*store);
+  return {};
+}
+
 shard::behavior_type shard::make_behavior() {
-  store_.emplace(home().link().memory());
+  if (auto opened = open_store(); !opened.ok()) give_up(opened);
   shard_port& port = *this;
   shell_.emplace(shells_home(), *store_, port, index_);
   sink_ = std::make_unique<frame_mailbox>(*shell_, shells_home(), *this, home());
@@ -135,6 +156,12 @@ void shard::report(const policies::checkpoint_report& part) {
 
 void shard::give_way(bool yes) {
   runtime::give_way(yes);
+}
+
+// What the device has under way may yet be written here: the process ends as it is.
+void shard::give_up(const status& why) {
+  runtime::log::error(why.to_string());
+  std::_Exit(EXIT_FAILURE);
 }
 
 void shard::leave() {

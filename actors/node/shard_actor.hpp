@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "actors/chunks/shard_store.hpp"
 #include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/control/outage_reports.hpp"
@@ -14,7 +15,6 @@
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/shard/shard_shell.hpp"
 #include "actors/store/part_writer.hpp"
-#include "actors/store/shard_store.hpp"
 
 namespace tidegate::actors {
 
@@ -23,7 +23,12 @@ struct shard_keeping {
   std::string run_dir;
   std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run
+  std::string device;       // where it steps; empty: on the host
 };
+
+// Returns ok if a shard may have that device in this process. Errors: those of
+// devices::open_device.
+runtime::status check_shard_device(const std::string& name);
 
 class shard final : public reactor_actor<shard_actor::base>, private shard_port {
  public:
@@ -59,6 +64,8 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   void report(const policies::checkpoint_report& part) override;
   void give_way(bool yes) override;
   void leave() override;
+  void give_up(const runtime::status& why) override;
+  runtime::status open_store();
 
   void report_unreachable(const unreachable_peers& peers) override {
     report_outages(keeping_.coordinator, keeping_.token, home().address(), peers);
@@ -66,7 +73,7 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
 
   std::uint32_t index_;
   shard_keeping keeping_;
-  std::optional<shard_store> store_;
+  std::unique_ptr<shard_store> store_;
   std::optional<shard_shell> shell_;
   std::unique_ptr<frame_mailbox> sink_;
   std::map<std::uint64_t, part_writer> writers_;  // by token; end before what they read

@@ -68,10 +68,11 @@ class hosted {
              const node_options& options, const hosted_member& key, bool& in_order) {
     auto home = reactor::start(system, make_own_link, shared_host());
     if (!home) return home.error();
-    const auto node = spawn_on<shard>(
-        **home, system, key.shard,
-        shard_keeping{
-            .run_dir = options.run_dir, .coordinator = place, .token = options.token});
+    const auto node = spawn_on<shard>(**home, system, key.shard,
+                                      shard_keeping{.run_dir = options.run_dir,
+                                                    .coordinator = place,
+                                                    .token = options.token,
+                                                    .device = options.device});
     membership member(system, *place, node);
     begun(node);
     auto outcome = member.serve(options.start_timeout_ms, to_text(key), (*home)->address(),
@@ -197,6 +198,7 @@ class shard_host {
 }  // namespace
 
 status run_shard_host(const node_options& options) {
+  if (auto has = check_shard_device(options.device); !has.ok()) return has;
   return shard_host(options).run();
 }
 

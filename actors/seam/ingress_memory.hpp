@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "actors/seam/work_progress.hpp"
 #include "policies/shard/ingress_core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
@@ -26,6 +27,11 @@ class ingress_memory {
  public:
   virtual ~ingress_memory() = default;
 
+  // What the memory does by itself. What an effect has begun takes effect, and what it writes
+  // can be read here, when the work that had begun by then has ended.
+  const work_progress& work() const noexcept { return work_; }
+  work_progress& work() noexcept { return work_; }
+
   // Where members of this host read the parameters of a table.
   virtual runtime::place_wire place_of_parameters(std::uint32_t table) const = 0;
   // The parameters of a slot in a version buffer, which `reply` takes along.
@@ -38,7 +44,7 @@ class ingress_memory {
   // reached.
   virtual runtime::buffer lease(std::size_t bytes) = 0;
   virtual runtime::buffer lease_name() = 0;
-  // Keeps a received gradient until release().
+  // Keeps a received gradient until release(), and until work that reads it has ended.
   virtual policies::payload_handle keep(runtime::buffer gradient) = 0;
   virtual void release(policies::payload_handle payload) = 0;
 
@@ -52,6 +58,9 @@ class ingress_memory {
                                                  std::uint32_t slot) = 0;
   // The member is gone or replaced. What is kept of its memory stays until it is released.
   virtual void forget(const policies::member_key& member) = 0;
+
+ private:
+  work_progress work_;
 };
 
 }  // namespace tidegate::actors

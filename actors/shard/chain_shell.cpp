@@ -41,7 +41,7 @@ std::optional<chain_shell::peer_id> chain_shell::reconnect(policies::neighbour t
   const auto peer = home_.connect(link->address);
   if (!peer) return {};
   std::vector<policies::send_name> dropped;
-  ingress_.sender().drop(link->peer, dropped);
+  ingress_.frames().drop(link->peer, dropped);
   for (const auto name : dropped)
     if (!sent(name)) ingress_.sent(name);
   home_.link().disconnect(std::exchange(link->peer, *peer));
@@ -177,7 +177,7 @@ void chain_shell::lend_sums(peer_id to, const runtime::frame_header& header) {
   auto with_place = header;
   with_place.version = place.bytes;
   with_place.payload_bytes = wire.size();
-  home_.link().post(to, with_place, wire, 0);
+  ingress_.frames().post(to, with_place, wire);
 }
 
 bool chain_shell::map_sums(const runtime::frame_header& header,
@@ -207,7 +207,7 @@ void chain_shell::send_step(peer_id to, const runtime::frame_header& header,
   const auto values = step.payload == policies::no_payload
                           ? memory_.sum_of(step.slot, step.clock)
                           : memory_.gradient(step.slot, step.payload);
-  ingress_.sender().send(to, header, std::as_bytes(values),
+  ingress_.frames().send(to, header, std::as_bytes(values),
                          policies::use_order(step.clock, header.table));
 }
 
@@ -219,7 +219,7 @@ void chain_shell::send_seed(peer_id to, const runtime::frame_header& header,
   const auto copy = seeds_.send(chunk.slot);
   auto with_size = header;
   with_size.payload_bytes = copy.values.size_bytes();
-  ingress_.sender().send(to, with_size, std::as_bytes(copy.values), 0, copy.name);
+  ingress_.frames().send(to, with_size, std::as_bytes(copy.values), 0, copy.name);
 }
 
 runtime::expected<policies::shard_core::seed_state> chain_shell::take_seed(

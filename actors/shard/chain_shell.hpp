@@ -72,7 +72,7 @@ class chain_shell final : private continuation, private policies::replication_sh
   void lead_nobody(std::uint32_t view);
 
   void send_plain(peer_id to, const runtime::frame_header& header) override {
-    ingress_.sender().send(to, header);
+    ingress_.frames().send(to, header);
   }
   void lend_sums(peer_id to, const runtime::frame_header& header) override;
   void keep_sum(const effects::replicate& step) override {

@@ -18,6 +18,7 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
       home_(home),
       memory_(memory),
       sender_(home),
+      frames_(home, sender_, memory),
       core_(*this, shard, index, home.limits().turn_bytes) {
   core_.set_reconnect_limits(home.limits().reconnects);
 }
@@ -71,6 +72,7 @@ void ingress_shell::add_outages(outage_watch& watch) const {
 void ingress_shell::close() {
   home_.forget(*this);
   home_.forget(acks_);
+  frames_.drop();
   sender_.drop();
 }
 
@@ -95,18 +97,19 @@ void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) 
   const auto& wire = names_.at(header.table);
   auto with_place = header;
   with_place.payload_bytes = wire.size();
-  home_.link().post(to, with_place, wire, 0);
+  frames_.post(to, with_place, wire);
 }
 
 void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& header,
                                     std::uint32_t slot, std::uint32_t version_buffer,
                                     policies::send_name name) {
-  sender_.send(to, header, memory_.payload_of(header, slot, version_buffer),
-               policies::use_order(header.clock, header.table), name);
+  owner_.show({&slot, 1}, version_buffer);
+  frames_.send_parameters(to, header, slot, version_buffer,
+                          policies::use_order(header.clock, header.table), name);
 }
 
 void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {
-  sender_.drop(to, names);
+  frames_.drop(to, names);
   home_.link().disconnect(to);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/seam/frame_gate.hpp"
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "actors/seam/ingress_memory.hpp"
@@ -24,6 +25,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
     virtual ~owner() = default;
     virtual void apply(const effects::apply& step, inputs from) = 0;
     virtual double measure(const effects::measure& step, inputs from) = 0;
+    virtual void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) = 0;
     virtual void hand_on(const effects::hand_on& step, inputs from) = 0;
     virtual void ask(const effects::ask& step) = 0;
     virtual void snapshot(const effects::snapshot& step,
@@ -59,8 +61,10 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void add_outages(outage_watch& watch) const;
   // Nothing is sent any more, and no memory may be asked back.
   void close();
-  // For the owner's own frames, whose tokens come to on_sent(), too.
+  // For the owner's own frames, whose tokens come to on_sent(), too: past all that is under
+  // way, or after it.
   frame_sender& sender() noexcept { return sender_; }
+  frame_gate& frames() noexcept { return frames_; }
   policies::ingress_core& core() noexcept { return core_; }
 
  private:
@@ -82,8 +86,11 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
     owner_.replicate_farewell(step);
   }
   void followed(const effects::followed& step) override { owner_.followed(step); }
+  void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override {
+    owner_.show(slots, version_buffer);
+  }
   void send(peer_id to, const runtime::frame_header& header) override {
-    sender_.send(to, header);
+    frames_.send(to, header);
   }
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
@@ -114,6 +121,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   shell_home& home_;
   ingress_memory& memory_;
   frame_sender sender_;
+  frame_gate frames_;
   policies::ingress_core core_;
   acks acks_{core_};
   std::map<policies::member_key, std::string> addresses_;

@@ -1,7 +1,5 @@
 #include "actors/shard/seed_copies.hpp"
 
-#include <utility>
-
 namespace tidegate::actors {
 
 namespace {
@@ -10,10 +8,6 @@ namespace {
 constexpr policies::send_name seed_bit = std::uint64_t{1} << 63U;
 
 }  // namespace
-
-void seed_copies::keep(std::uint32_t slot, std::vector<float> copy) {
-  copies_[slot] = std::make_shared<const std::vector<float>>(std::move(copy));
-}
 
 seed_copies::outgoing seed_copies::send(std::uint32_t slot) {
   const auto& copy = copies_.at(slot);

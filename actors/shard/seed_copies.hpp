@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/shard/ingress_shell.hpp"
@@ -22,7 +23,10 @@ class seed_copies {
 
   // Returns true if there is a copy of the chunk to send again.
   bool has(std::uint32_t slot) const { return copies_.contains(slot); }
-  void keep(std::uint32_t slot, std::vector<float> copy);
+  // The copy may yet be on its way into its memory, as the frame is that goes after it.
+  void keep(std::uint32_t slot, std::shared_ptr<const std::vector<float>> copy) {
+    copies_[slot] = std::move(copy);
+  }
   // The copy, which is there, is about to be sent under this name.
   outgoing send(std::uint32_t slot);
   // The frame has been sent, or never will be. Returns false if its name is not of a seed.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/planted.hpp"
+
 namespace tidegate::actors {
 
 using runtime::status;
@@ -23,20 +25,45 @@ void shard_checkpoints::workers_come(std::uint64_t token) {
 
 bool shard_checkpoints::begin(const policies::checkpoint_call& call, std::size_t chunks) {
   auto& job = jobs_.at(call.token);
+  if (job.whole_after != 0) return false;
   return job.part.begin({.job = job.name, .id = call.id, .shard = index_}, call.token, chunks);
 }
 
 void shard_checkpoints::snapshot(const effects::snapshot& step,
                                  const policies::shard_core::cut_state& state) {
-  auto image = memory_.image_of(step.slot, step.version_buffer);
-  image.about.version = state.version;
-  image.about.ranks = state.ranks;
-  const auto count = policies::chunk_arrays(image.about);
+  using kind = shard_memory::array_name::kind;
+  constexpr kind kinds[] = {kind::parameters, kind::state1, kind::state2};
+  auto chunk = memory_.describe(step.slot);
+  chunk.about.version = state.version;
+  chunk.about.ranks = state.ranks;
+  const auto count = policies::chunk_arrays(chunk.about);
   for (auto& [token, job] : jobs_) {
-    if (!job.part.is_open() || !shard_.registry().has_table(token, image.table)) continue;
-    if (job.part.add(image.table, std::move(image.about), std::span(image.arrays).first(count)))
-      write_part(token);
+    if (!job.part.is_open() || !shard_.registry().has_table(token, chunk.table)) continue;
+    const auto& into = job.part.add(chunk.table, std::move(chunk.about));
+    for (std::size_t i = 0; i < count; ++i)
+      memory_.copy_out({.slot = step.slot,
+                        .of = kinds[i],
+                        .version_buffer = i == 0 ? step.version_buffer : 0},
+                       *into[i], into[i]);
+    if (!job.part.is_open()) part_full(token, job);
     return;
+  }
+}
+
+void shard_checkpoints::part_full(std::uint64_t token, job_files& job) {
+  const auto& work = memory_.ingress().work();
+  if (work.is_idle() ||
+      runtime::is_planted(runtime::planted_bug::part_written_before_it_is_there))
+    return write_part(token);
+  job.whole_after = work.begun();
+}
+
+void shard_checkpoints::work_ended() {
+  const auto ended = memory_.ingress().work().ended();
+  for (auto& [token, job] : jobs_) {
+    if (job.whole_after == 0 || job.whole_after > ended) continue;
+    job.whole_after = 0;
+    write_part(token);
   }
 }
 

@@ -41,6 +41,8 @@ class shard_checkpoints {
   bool begin(const policies::checkpoint_call& call, std::size_t chunks);
   // A chunk has come to the cut. When all have, the port is asked to write the file.
   void snapshot(const effects::snapshot& step, const policies::shard_core::cut_state& state);
+  // Work of the memory has ended, which copies may have waited for.
+  void work_ended();
   // shard_port::write_part() has ended; `failure` says why if it failed. Tells the coordinator.
   void part_written(std::uint64_t token, const policies::written_file& file,
                     const std::string& failure);
@@ -54,8 +56,11 @@ class shard_checkpoints {
     std::string name;
     policies::restore_source restores;  // open until workers come in
     policies::shard_part part;
+    // Its part is whole when this piece of the memory's work has ended; 0: it is not full yet.
+    std::uint64_t whole_after = 0;
   };
 
+  void part_full(std::uint64_t token, job_files& job);
   void write_part(std::uint64_t token);
 
   shell_home& home_;

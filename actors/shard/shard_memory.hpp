@@ -2,8 +2,8 @@
 // it owns, and the sums that the process before it in a chain lends. One thread, the home's.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,6 +23,7 @@ struct store_options {
   float clip_norm = 0.0F;  // of job_spec
   std::uint32_t workers = 1;
   std::uint32_t members = 1;  // of the workers and aggregators, that push here
+  std::uint32_t inputs = 1;   // of a step, at most
   std::uint32_t keeps = 0;    // policies::versions_kept
   bool replicated = false;    // has room for the sums of steps
 };
@@ -32,12 +33,18 @@ class shard_memory {
   using effects = policies::shard_effects;
   using inputs = std::span<const effects::input>;
 
-  // What a checkpoint says of a chunk in a version buffer, but for how far its workers are; and
-  // its arrays, which stay as they are until the next step.
-  struct image {
+  // What a checkpoint says of a chunk after the last step, but for its version and how far its
+  // workers are.
+  struct description {
     std::uint32_t table = 0;
     policies::chunk_description about;
-    std::array<std::span<const float>, policies::chunk_arrays_max> arrays;
+  };
+  // An array of a chunk: its parameters in a version buffer, or state of its optimizer.
+  struct array_name {
+    enum class kind : std::uint8_t { parameters, state1, state2 };
+    std::uint32_t slot = 0;
+    kind of = kind::parameters;
+    std::uint32_t version_buffer = 0;
   };
   // Where sums of a table lie, and how long they are.
   struct lent_place {
@@ -59,7 +66,18 @@ class shard_memory {
                                   runtime::storage& folder,
                                   std::span<const policies::owned_chunk> chunks,
                                   policies::shard_core& core) = 0;
-  virtual image image_of(std::uint32_t slot, std::uint32_t version_buffer) = 0;
+  virtual description describe(std::uint32_t slot) const = 0;
+  // Copies an array as it is after the last step; the copy is there when work() that has begun
+  // by then has ended. `keeps` owns the memory that it is copied to.
+  virtual void copy_out(const array_name& array, std::span<float> to,
+                        std::shared_ptr<const void> keeps) = 0;
+  // Lets work go on that is under way, and tells work() what has ended. Errors: unavailable
+  // (the device is lost: nothing that was begun since can be relied on).
+  virtual runtime::status poll() { return {}; }
+  // Lets the host read the parameters of these slots in a version buffer, when work() that has
+  // begun by then has ended.
+  virtual void show(std::span<const std::uint32_t> /*slots*/,
+                    std::uint32_t /*version_buffer*/) {}
   // One optimizer step. `from` ascends in rank.
   virtual void apply(const effects::apply& step, inputs from) = 0;
   // The sum of the squares of the gradient of a step to come. `from` ascends in rank.
@@ -76,9 +94,10 @@ class shard_memory {
                         policies::payload_handle gradient) = 0;
 
   // A chunk as a replica is handed it: in bytes, at most so many for a job of so many workers;
-  // and taken in, from a block that was leased. Errors: corrupt (not of this chunk).
-  virtual std::vector<float> seed_of(const effects::seed& chunk,
-                                     const policies::shard_core::seed_state& state) = 0;
+  // and taken in, from a block that was leased. The bytes are there as those of copy_out() are.
+  // Errors: corrupt (not of this chunk).
+  virtual std::shared_ptr<const std::vector<float>> seed_of(
+      const effects::seed& chunk, const policies::shard_core::seed_state& state) = 0;
   virtual std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const = 0;
   virtual runtime::buffer lease_seed(std::size_t bytes) = 0;
   virtual runtime::expected<policies::chunk_seed> take_seed(

@@ -29,6 +29,8 @@ class shard_port {
   virtual void give_way(bool yes) = 0;
   // Another process has taken its place: it ends.
   virtual void leave() = 0;
+  // Its memory is of no use any more, and why: it ends, as if it had been killed.
+  virtual void give_up(const runtime::status& why) = 0;
 };
 
 }  // namespace tidegate::actors

@@ -28,8 +28,9 @@ status shard_shell::open_job(const policies::open_job_call& call) {
       policies::versions_kept(call.consistency, call.workers_come_back, call.replicated);
   options.replicated = call.replicated;
   // A worker that joins pushes here, perhaps while its earlier pushes are still on their way.
-  options.members =
-      2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.contributors);
+  options.inputs =
+      static_cast<std::uint32_t>(call.members.size()) + call.workers - call.contributors;
+  options.members = 2 * options.inputs;
   options.reduce = call.reduce;
   options.clip_norm = call.clip_norm;
   home_.log(severity::info, "job " + call.name + ": " + policies::to_string(call.consistency) +
@@ -132,7 +133,18 @@ void shard_shell::look() {
   look_soon();
 }
 
+void shard_shell::go_on() {
+  looks_at_work_ = false;
+  const auto polled = memory_.poll();
+  if (!polled.ok()) return port_.give_up(polled);
+  ingress_.frames().let_go();
+  checkpoints_.work_ended();
+  if (!memory_.ingress().work().is_idle()) work_begun();
+}
+
 void shard_shell::close() {
+  const continuation& looks_at_work = *this;
+  home_.forget(looks_at_work);
   chain_.close();
   ingress_.close();
 }

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "actors/seam/frame_shell.hpp"
 #include "actors/seam/look_schedule.hpp"
 #include "actors/seam/shell_home.hpp"
+#include "actors/seam/work_progress.hpp"
 #include "actors/shard/chain_shell.hpp"
 #include "actors/shard/ingress_shell.hpp"
 #include "actors/shard/shard_checkpoints.hpp"
@@ -21,7 +23,10 @@
 
 namespace tidegate::actors {
 
-class shard_shell final : public frame_shell, private ingress_shell::owner {
+class shard_shell final : public frame_shell,
+                          private ingress_shell::owner,
+                          private work_progress::listener,
+                          private continuation {
  public:
   using completion = chain_shell::completion;
 
@@ -30,7 +35,13 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
         memory_(memory),
         ingress_(*this, home, core_, memory.ingress(), index),
         chain_(home, memory, port, core_, ingress_),
-        checkpoints_(home, memory, port, core_, index) {}
+        checkpoints_(home, memory, port, core_, index),
+        port_(port) {
+    memory_.ingress().work().set_listener(this);
+  }
+  ~shard_shell() override { memory_.ingress().work().set_listener(nullptr); }
+  shard_shell(const shard_shell&) = delete;
+  shard_shell& operator=(const shard_shell&) = delete;
 
   // Calls of the coordinator. Errors: invalid_argument, not_found (no such job), unavailable
   // (the last checkpoint is being written), refused; those of link, memory and storage.
@@ -97,6 +108,14 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
   double measure(const effects::measure& step, inputs from) override {
     return memory_.measure(step, from);
   }
+  void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override {
+    memory_.show(slots, version_buffer);
+  }
+  // While its memory is at work: a look at it each turn.
+  void work_begun() override {
+    if (!std::exchange(looks_at_work_, true)) home_.after_progress(*this);
+  }
+  void go_on() override;
   void hand_on(const effects::hand_on& step, inputs from) override;
   void ask(const effects::ask& step) override;
   void snapshot(const effects::snapshot& step,
@@ -114,7 +133,9 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
   ingress_shell ingress_;
   chain_shell chain_;
   shard_checkpoints checkpoints_;
+  shard_port& port_;
   look_schedule looks_{home_};
+  bool looks_at_work_ = false;
   outage_watch outages_{home_};
   std::map<std::uint64_t, store_options> jobs_;  // by token
 };

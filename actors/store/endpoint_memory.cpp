@@ -81,6 +81,13 @@ float* endpoint_memory::at(std::uint32_t slot, std::uint32_t version_buffer) con
   return reinterpret_cast<float*>(begin + chunk.offset);
 }
 
+std::span<std::byte> endpoint_memory::bytes_of_table(std::uint32_t table,
+                                                     std::uint32_t version_buffer) const {
+  const auto& memory = tables_.at(table);
+  return {parameters_.at(memory.version_buffers).at(memory.place, version_buffer),
+          memory.place.bytes};
+}
+
 void endpoint_memory::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
   auto& table = tables_.at(chunks_[slot].table);
   if (table.prepared[version_buffer]) return;
@@ -120,19 +127,31 @@ payload_handle endpoint_memory::keep(payload kept) {
 
 payload_handle endpoint_memory::keep(runtime::buffer gradient) {
   const auto* data = gradient.floats();
-  return keep(payload{std::move(gradient), data});
+  return keep(payload{.kept = std::move(gradient), .data = data});
 }
 
 payload_handle endpoint_memory::keep_in_place(const policies::member_key& member,
                                               std::uint32_t table, std::uint32_t half,
                                               std::uint32_t slot) {
   const auto* begin = members_.at(member).gradients.at(table).at(half);
-  return keep(payload{{}, reinterpret_cast<const float*>(begin) + chunks_[slot].first});
+  return keep(reinterpret_cast<const float*>(begin) + chunks_[slot].first);
 }
 
 void endpoint_memory::release(payload_handle handle) {
-  TIDEGATE_ASSERT(handle >= 1 && handle <= payloads_.size() && payloads_[handle - 1].data,
+  TIDEGATE_ASSERT(handle >= 1 && handle <= payloads_.size() && payloads_[handle - 1].data &&
+                      !payloads_[handle - 1].is_released,
                   "a payload is released once");
+  auto& payload = payloads_[handle - 1];
+  payload.is_released = true;
+  if (payload.readers == 0) free(handle);
+}
+
+void endpoint_memory::end_reading(payload_handle handle) {
+  auto& payload = payloads_[handle - 1];
+  if (--payload.readers == 0 && payload.is_released) free(handle);
+}
+
+void endpoint_memory::free(payload_handle handle) {
   if (!retired_.empty()) count_off(gradient(handle));
   payloads_[handle - 1] = {};
   payloads_free_.push_back(handle);

@@ -47,6 +47,8 @@ class endpoint_memory final : public ingress_memory {
     return chunks_[slot].elements * sizeof(float);
   }
 
+  // The parameters of all chunks of a table in a version buffer.
+  std::span<std::byte> bytes_of_table(std::uint32_t table, std::uint32_t version_buffer) const;
   // The parameters of a chunk in a version buffer; prepared before they are first written.
   float* at(std::uint32_t slot, std::uint32_t version_buffer) const;
   void prepare(std::uint32_t slot, std::uint32_t version_buffer);
@@ -62,7 +64,9 @@ class endpoint_memory final : public ingress_memory {
                                          std::uint32_t table, std::uint32_t half,
                                          std::uint32_t slot) override;
   // Keeps what starts here, in somebody else's memory.
-  policies::payload_handle keep(const float* elsewhere) { return keep(payload{{}, elsewhere}); }
+  policies::payload_handle keep(const float* elsewhere) {
+    return keep(payload{.kept = {}, .data = elsewhere});
+  }
   const float* gradient(policies::payload_handle handle) const {
     return payloads_[handle - 1].data;
   }
@@ -71,6 +75,9 @@ class endpoint_memory final : public ingress_memory {
     return payloads_[handle - 1].kept.bytes();
   }
   void release(policies::payload_handle handle) override;
+  // Work reads the payload from now on, and has read it: until then it stays, released or not.
+  void begin_reading(policies::payload_handle handle) { ++payloads_[handle - 1].readers; }
+  void end_reading(policies::payload_handle handle);
   void forget(const policies::member_key& member) override;
 
  private:
@@ -89,6 +96,8 @@ class endpoint_memory final : public ingress_memory {
   struct payload {
     runtime::buffer kept;  // empty: somebody else's memory
     const float* data = nullptr;
+    std::uint32_t readers = 0;
+    bool is_released = false;
   };
 
   struct member_memory {
@@ -103,6 +112,7 @@ class endpoint_memory final : public ingress_memory {
   };
 
   policies::payload_handle keep(payload kept);
+  void free(policies::payload_handle handle);
   // How many of the gradients that are kept lie there.
   std::size_t kept_in(const runtime::window_map& memory) const;
   void count_off(const float* gradient);

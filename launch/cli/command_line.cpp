@@ -29,14 +29,14 @@ const std::vector<command>& commands() {
   static const std::vector<command> all{
       {.name = "validate",
        .kind = command_kind::validate,
-       .known_options = {"--set", "--help"}},
+       .known_options = {"--device", "--set", "--help"}},
       {.name = "plan",
        .kind = command_kind::plan,
-       .known_options = {"--json", "--set", "--help"}},
+       .known_options = {"--json", "--device", "--set", "--help"}},
       {.name = "launch",
        .kind = command_kind::launch,
-       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--follow", "--set",
-                         "--help"}},
+       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--follow", "--device",
+                         "--set", "--help"}},
       {.name = "export",
        .kind = command_kind::export_model,
        .known_options = {"--output", "--job", "--list", "--help"},
@@ -66,6 +66,13 @@ options::options_description describe(command_kind kind, command_line& into) {
   auto add = all.add_options();
   add("help,h", "");
   add("arguments", options::value<arguments>()->composing(), "");
+  const auto add_sets = [&] {
+    add("set", options::value(&into.sets)->composing(), "");
+    const auto set_device = [&into](const std::string& name) {
+      into.sets.push_back("cluster.shards.device=" + name);
+    };
+    add("device", options::value<std::string>()->notifier(set_device), "");
+  };
   switch (kind) {
     case command_kind::launch:
       add("run-dir", options::value(&into.run_dir), "");
@@ -74,10 +81,10 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("follow", options::bool_switch(&into.follow), "");
       [[fallthrough]];
     case command_kind::validate:
-      add("set", options::value(&into.sets)->composing(), "");
+      add_sets();
       break;
     case command_kind::plan:
-      add("set", options::value(&into.sets)->composing(), "");
+      add_sets();
       add("json", options::bool_switch(&into.json), "");
       break;
     case command_kind::export_model:

@@ -37,6 +37,8 @@ Exit codes: 0 done; 1 a job failed or was interrupted; 2 bad usage or YAML;
 )";
 
 constexpr const char* sets = R"(
+  --device NAME      where shards keep and step their parameters: cuda:N, a GPU. Short for
+                     --set cluster.shards.device=NAME
   --set path=value   changes the file before it is read; may be given often.
                      --set jobs.mlp.workers=8
                      --set jobs.mlp.consistency.policy=async

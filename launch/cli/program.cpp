@@ -34,6 +34,10 @@ int run_on_file(const command_line& line, const services& cluster) {
     std::cerr << line.file << ": " << fits.message() << "\n";
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
   }
+  if (auto has = check_device_of_this_machine(*spec); !has.ok()) {
+    std::cerr << line.file << ": " << has.message() << "\n";
+    if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
+  }
   if (line.kind == command_kind::launch) {
     return exit_with(launch_cluster(
         *spec,

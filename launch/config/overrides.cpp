@@ -73,6 +73,14 @@ class one_override {
   }
 
  private:
+  // A plain number is short for a map with a count.
+  void count_becomes_map(yaml_node& node) const {
+    auto count = std::move(node);
+    node = yaml_node{};
+    node.type = yaml_node::kind::map;
+    node.where = count.where;
+    node.add("count", where_, std::move(count));
+  }
   void place_value(yaml_node& root, const std::vector<std::string>& keys, yaml_node value) {
     auto* node = &root;
     std::string shown;
@@ -82,6 +90,7 @@ class one_override {
         node->type = yaml_node::kind::map;
         node->where = where_;
       }
+      if (node->is_scalar() && shown == "cluster.shards") count_becomes_map(*node);
       if (!node->is_map()) {
         out_.add(where_, shown + " is " + std::string(describe(*node)) +
                              ", not a map; allowed: setting it as a whole");

@@ -15,6 +15,7 @@
 #include "launch/text/scalars.hpp"
 #include "policies/placement/replica_chain.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/device/device_name.hpp"
 
 namespace tidegate::launch {
 
@@ -31,6 +32,21 @@ bool is_host(std::string_view host) {
                      [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
+bool is_device(std::string_view name) {
+  return runtime::devices::parse_device_name(name).has_value();
+}
+
+void read_shards(const section& from, std::uint64_t& shards, std::string& device) {
+  const auto* value = from.get("shards");
+  if (value == nullptr || !value->is_map()) {
+    from.number("shards", shards, 1, limits::shards_max);
+    return;
+  }
+  const auto map = from.child("shards");
+  map.number("count", shards, 1, limits::shards_max);
+  map.text("device", device, is_device);
+}
+
 void read_cluster_map(const section& from, policies::cluster_spec& into) {
   std::uint64_t shards = into.shards;
   std::uint64_t replicas = into.replicas;
@@ -38,7 +54,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   std::uint64_t port = into.control_port;
   read_hosts(from, into);
   if (from.require("name")) from.text("name", into.name, is_plain_name);
-  from.number("shards", shards, 1, limits::shards_max);
+  read_shards(from, shards, into.device);
   std::uint64_t max_shards = 0;
   from.number("max_shards", max_shards, shards, limits::shards_max);
   from.number("replicas", replicas, 0, policies::group_size_max - 1);

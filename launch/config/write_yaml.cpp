@@ -168,7 +168,11 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (!spec.coordinator_host.empty())
     text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
   const auto processes = spec.slots > 0 ? spec.slots : spec.shards;
-  text += "  shards: " + std::to_string(processes) + "\n";
+  const auto count = std::to_string(processes);
+  text += "  shards: " +
+          (spec.device.empty() ? count
+                               : "{count: " + count + ", device: " + quote(spec.device) + "}") +
+          "\n";
   if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
   text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";

@@ -14,6 +14,7 @@
 #include "policies/placement/memory_needs.hpp"
 #include "runtime/base/machine_memory.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/device/open/open_device.hpp"
 
 namespace tidegate::launch {
 
@@ -63,6 +64,12 @@ runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec)
 runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec) {
   if (spec.memory_check == policies::memory_rule::ignore) return {};
   return policies::check_memory(spec, runtime::machine_memory());
+}
+
+// Of other hosts their processes say what is missing.
+runtime::status check_device_of_this_machine(const policies::cluster_spec& spec) {
+  if (spec.device.empty() || !spec.hosts.empty()) return {};
+  return runtime::devices::check_device(spec.device);
 }
 
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,

@@ -24,6 +24,8 @@ runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec)
 // Errors: over_limit (its declared tables may take more memory than there is); none where the
 // file has cluster.memory_check: ignore.
 runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec);
+// Errors: those of devices::check_device(), where shards run on this machine.
+runtime::status check_device_of_this_machine(const policies::cluster_spec& spec);
 
 // Starts coordinator, shards and workers, shows how the jobs go on, ends them all. No process
 // is left when it returns, and none when the launcher itself is killed. What went wrong is on

@@ -98,6 +98,7 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   if (!spec) return refuse(spec.error());
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);
+  if (auto has = check_device_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto from = read_origin(path);
   if (!from) return refuse(from.error());
   if (::chdir(from->folder.c_str()) != 0)

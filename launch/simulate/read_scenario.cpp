@@ -178,6 +178,8 @@ void add_workers(scenario& into, key_readers& all) {
   all["workers.pause_max"] = {duration_of(into.pause_max), time_rule};
   all["workers.come_back"] = {chance(into.come_back), share_rule};
   all["workers.clip_by_norm"] = {chance(into.clips), share_rule};
+  all["cluster.on_devices"] = {chance(into.on_devices), share_rule};
+  all["cluster.devices_lost"] = {chance(into.devices_lost), share_rule};
   all["workers.shrink"] = {chance(into.shrink), share_rule};
   all["workers.scaled"] = {numbers(into.scalings), count_rule};
   all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};

@@ -47,9 +47,14 @@ status set(const std::string& option, const std::string& value, seeds_options& i
     into.drawn = true;
     return {};
   }
+  if (option == "--on-devices" && (value == "all" || value == "none")) {
+    into.on_devices = value == "all" ? 1.0 : 0.0;
+    return {};
+  }
   if (option != "--seeds" && option != "--first-seed") {
-    const std::vector<std::string> known{"--seeds", "--first-seed", "--scenario", "--trace",
-                                         "--json"};
+    if (option == "--on-devices") return bad("--on-devices " + value + "; allowed: all, none");
+    const std::vector<std::string> known{"--seeds",      "--first-seed", "--scenario",
+                                         "--on-devices", "--trace",      "--json"};
     const auto near = nearest(option, known);
     return bad("simulate: no option " + option +
                (near.empty() ? "" : "; did you mean " + near + "?") +
@@ -79,7 +84,7 @@ runtime::expected<sim::scenario> find_scenario(const std::string& name,
   return read_scenario(*text, name);
 }
 
-runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& options) {
+runtime::expected<std::vector<sim::scenario>> choose_scenarios(const seeds_options& options) {
   if (options.scenarios.empty()) return standard_mix();
   const auto all = all_scenarios();
   std::vector<sim::scenario> chosen;
@@ -92,17 +97,27 @@ runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& option
   return chosen;
 }
 
-std::string replay(const sim::seed_failure& failure) {
-  return "tidegate simulate --seeds 1 --first-seed " + std::to_string(failure.seed) +
-         " --scenario " + failure.scenario + " --trace trace.txt";
+runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& options) {
+  auto chosen = choose_scenarios(options);
+  if (chosen && options.on_devices)
+    for (auto& scenario : *chosen) scenario.on_devices = *options.on_devices;
+  return chosen;
 }
 
-std::string describe(const sim::seed_failure& failure) {
+std::string replay(const seeds_options& options, const sim::seed_failure& failure) {
+  const auto* const devices =
+      options.on_devices.value_or(0) > 0 ? " --on-devices all" : " --on-devices none";
+  return "tidegate simulate --seeds 1 --first-seed " + std::to_string(failure.seed) +
+         " --scenario " + failure.scenario + (options.on_devices ? devices : "") +
+         " --trace trace.txt";
+}
+
+std::string describe(const seeds_options& options, const sim::seed_failure& failure) {
   std::string text = "seed " + std::to_string(failure.seed) + ", scenario " + failure.scenario +
                      ", commit " + built_commit() + "\n";
   if (failure.stuck) text += "  stuck: no end, though all faults had stopped\n";
   for (const auto& v : failure.violations) text += "  " + v.promise + ": " + v.message + "\n";
-  return text + "  again: " + replay(failure) + "\n";
+  return text + "  again: " + replay(options, failure) + "\n";
 }
 
 std::string as_json(const seeds_options& options, const sim::simulate_report& report,
@@ -125,7 +140,7 @@ std::string as_json(const seeds_options& options, const sim::simulate_report& re
     nlohmann::ordered_json shown{{"seed", failure.seed},
                                  {"scenario", failure.scenario},
                                  {"stuck", failure.stuck},
-                                 {"replay", replay(failure)},
+                                 {"replay", replay(options, failure)},
                                  {"violations", nlohmann::ordered_json::array()}};
     for (const auto& v : failure.violations)
       shown["violations"].push_back({{"promise", v.promise}, {"what", v.message}});
@@ -216,7 +231,7 @@ int run_seeds(const seeds_options& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto json = as_json(options, report, seconds);
   std::cout << (options.json == "-" ? json : as_text(options, report, seconds));
-  for (const auto& failure : report.failures) std::cerr << describe(failure);
+  for (const auto& failure : report.failures) std::cerr << describe(options, failure);
   if (!options.json.empty() && options.json != "-")
     if (auto written = write_file_atomically(options.json, json); !written.ok())
       return usage(written);
@@ -246,6 +261,8 @@ twice. Checkers apart from the cores tell what was broken.
   --seeds N          how many, default 1000
   --first-seed S     default 1; new draws one and prints it
   --scenario NAME    of launch/simulate/scenarios, or a file *.yaml; again for several; default: the mix
+  --on-devices WHICH all: shards of all clusters step on devices, which work beside them; none; without it
+                     as the scenarios say
   --trace FILE       what happened in the first seed, as text; and FILE.chrome.json
   --json FILE        - for standard output, in place of the text
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct seeds_options {
   std::uint64_t first_seed = 1;
   bool drawn = false;                  // first_seed is to be drawn
   std::vector<std::string> scenarios;  // names of standard ones, or files; empty: the mix
+  std::optional<double> on_devices;    // share of clusters, in place of the scenarios'
   std::string trace;                   // of the first seed: FILE and FILE.chrome.json
   std::string json;                    // "-": standard output, in place of the table
 };

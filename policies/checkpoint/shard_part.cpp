@@ -1,6 +1,7 @@
 #include "policies/checkpoint/shard_part.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "policies/checkpoint/writer.hpp"
@@ -18,16 +19,20 @@ bool shard_part::begin(const shard_file_title& title, std::uint64_t token, std::
   return true;
 }
 
-bool shard_part::add(std::uint32_t table, chunk_description about,
-                     std::span<const std::span<const float>> arrays) {
+const shard_part::room& shard_part::add(std::uint32_t table, chunk_description about) {
   TIDEGATE_ASSERT(missing_ > 0 && !writing_, "a chunk of the part that is being taken");
   if (used_ == copies_.size()) copies_.emplace_back();
   auto& into = copies_[used_++];
   into.table = table;
   into.about = std::move(about);
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    into.arrays[i].assign(arrays[i].begin(), arrays[i].end());
-  return --missing_ == 0;
+  for (std::size_t i = 0; i < chunk_arrays(into.about); ++i) {
+    auto& array = into.arrays[i];
+    // A part that was given up may yet be copied to.
+    if (array.use_count() != 1) array = std::make_shared<std::vector<float>>();
+    array->resize(into.about.elements);
+  }
+  --missing_;
+  return into.arrays;
 }
 
 runtime::expected<file_writer> shard_part::write() {
@@ -37,7 +42,7 @@ runtime::expected<file_writer> shard_part::write() {
     auto& image = images.emplace_back();
     image.about = copied.about;
     for (std::size_t i = 0; i < chunk_arrays(copied.about); ++i)
-      image.arrays[i] = copied.arrays[i];
+      image.arrays[i] = *copied.arrays[i];
   }
   auto writer = write_shard_file(title_, images);
   writing_ = writer.has_value();

@@ -1,6 +1,6 @@
-// A shard's part of a checkpoint while it is being taken: copies of its chunks, which are there
-// when each has come to the cut, and then the file that they make. One job; one at a time. Its
-// memory is kept from one to the next: as much again as the chunks themselves.
+// A shard's part of a checkpoint while it is being taken: room for copies of its chunks, which
+// is full when each has come to the cut, and then the file that they make. One job; one at a
+// time. Its memory is kept from one to the next: as much again as the chunks themselves.
 //
 // Pure; one thread, but the writer may run on another until it has ended: add() and write()
 // are not called meanwhile.
@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "policies/checkpoint/file_writer.hpp"
@@ -23,11 +23,13 @@ class shard_part {
   // Begins a part of `chunks` copies, and gives up one that was being taken. Returns false, and
   // changes nothing, while a part is being written.
   bool begin(const shard_file_title& title, std::uint64_t token, std::size_t chunks);
-  // Adds a copy of a chunk: `arrays`, parameters first, are copied before this returns.
-  // `table`: its id. Returns true if it was the last. Asserts that is_open().
-  bool add(std::uint32_t table, chunk_description about,
-           std::span<const std::span<const float>> arrays);
-  // Returns the writer of the file when add() has returned true (asserted); it reads the copies
+  // Room for the arrays of a chunk, parameters first: as many as chunk_arrays() says. Whoever
+  // copies to an array shares its ownership until the copy is there, and may outlive the part.
+  using room = std::array<std::shared_ptr<std::vector<float>>, chunk_arrays_max>;
+  // Adds a chunk; its arrays are copied to the room by the time write() is called. `table`: its
+  // id. After the last one is_open() is false. Asserts that is_open().
+  const room& add(std::uint32_t table, chunk_description about);
+  // Returns the writer of the file when all chunks are there (asserted); it reads the copies
   // until ended(). writing() is true until then. Errors: those of write_shard_file().
   runtime::expected<file_writer> write();
   // To be called when the writer is done, failed or gone.
@@ -42,7 +44,7 @@ class shard_part {
   struct copy {
     std::uint32_t table = 0;
     chunk_description about;
-    std::array<std::vector<float>, chunk_arrays_max> arrays;
+    room arrays;
   };
   shard_file_title title_;
   std::uint64_t token_ = 0;

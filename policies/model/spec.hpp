@@ -206,6 +206,9 @@ struct cluster_spec {
   std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
+  // Of the process of each shard, by name (runtime/device/device_name.hpp), where it keeps and
+  // steps its parameters; empty: in the host's memory.
+  std::string device;
   std::uint32_t replicas = 0;  // of each shard, below group_size_max
   // The slots of processes that shards begin in, where they may move (shard_map); 0: each shard
   // has its own processes, and stays there.

@@ -55,6 +55,10 @@ class ingress_shell {
   virtual void replicate_farewell(const effects::replicate_farewell& farewell) = 0;
   virtual void followed(const effects::followed& followed) = 0;
 
+  // Makes the parameters of these slots, as they are in this version buffer, readable in place
+  // by the time the frames arrive that are sent after this.
+  virtual void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) = 0;
+
   // Sends a frame without payload.
   virtual void send(peer_id to, const runtime::frame_header& header) = 0;
   // Sends where the parameters of header.table lie, as the payload; the shell sets its size.

@@ -142,6 +142,10 @@ void turn_runner::perform(const effects::doorbell_reply& reply, inputs) {
   header.min_clock = reply.where.min_clock;
   header.version_buffer = static_cast<std::uint16_t>(reply.where.version_buffer);
   if (reply.applied) header.flags = runtime::frame_flag_applied;
+  if (reply.code == reply_code::ok)
+    state_.shell.show(
+        state_.core.registry().slots_of(reply.tag.table).subspan(reply.tag.chunk, reply.count),
+        reply.where.version_buffer);
   state_.links.send(reply.tag, header);
 }
 

@@ -16,6 +16,7 @@ import unittest
 BIN = pathlib.Path(os.environ["TIDEGATE_BIN"])
 SOURCE = pathlib.Path(os.environ["TIDEGATE_SOURCE"])
 WORKER = pathlib.Path(os.environ["TIDEGATE_E2E_WORKER"])
+DEVICE = os.environ.get("TIDEGATE_TEST_DEVICE")  # of all shards, where the tests are about those
 
 
 def cluster_yaml(jobs, shards=2, **cluster):
@@ -78,7 +79,8 @@ class Launch:
         self.terminal = terminal
         self.copying = None
         self.env = {**os.environ, "TMPDIR": str(self.temporary), "E2E_PULLS": str(self.pulls), **(env or {})}
-        self.start([*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
+        device = ["--device", DEVICE] if DEVICE else []
+        self.start([*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *device, *arguments],
                    cwd or self.folder)
 
     def start(self, command, cwd):

@@ -221,22 +221,23 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 
 void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        const reading& options, std::span<const float> values,
-                       process_id who_says) {
+                       process_id who_says, bool is_late) {
   auto* at = find(job, table, chunk, who_says);
   if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
   const auto name = place(table, chunk) + "rank " + std::to_string(options.rank) +
                     " at clock " + std::to_string(options.clock) + " is answered ";
   const auto& policy = jobs_.at(job).spec.consistency;
+  const auto digest = digest_of(values);
   auto found = at->versions.rbegin();
+  while (is_late && found->digest != digest && found + 1 != at->versions.rend()) ++found;
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
   if ((options.incarnation > 1 || membership_.anybody_left(jobs_.at(job).spec.name)) &&
       policy.kind == policies::consistency_kind::bsp)
     for (auto left = jobs_.at(job).versions_behind;
-         left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
-         --left)
+         left > 0 && digest != found->digest && found + 1 != at->versions.rend(); --left)
       ++found;
-  if (digest_of(values) != found->digest)
+  if (digest != found->digest)
     return fail("fresh", name + "with other parameters than the newest");
   std::string missing;
   if (!holds(jobs_.at(job).spec, *at, at->updates_in(*found), options, &missing))

@@ -117,8 +117,10 @@ class checker {
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
               const reading& options, std::span<const float> values);
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
+  // `is_late`: the answer has waited for the shard's device, and there may be newer ones since.
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                const reading& options, std::span<const float> values, process_id id = 0);
+                const reading& options, std::span<const float> values, process_id id = 0,
+                bool is_late = false);
   // A process takes a frame for its job's, or answers one: of this shard, at a worker.
   void accepted(process_id id, std::uint64_t job, std::uint64_t epoch, std::uint32_t shard = 0);
   // It gives a chunk's parameters away, or says that a push is in them.

@@ -274,6 +274,9 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_spares(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
+  draws devices(seed + 29);
+  plan.on_devices = devices.chance(of.on_devices);
+  plan.devices_lost = of.devices_lost;
   return plan;
 }
 

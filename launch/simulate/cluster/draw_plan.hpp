@@ -71,6 +71,8 @@ struct scenario {
   nanoseconds together_within = 10 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   double clips = 0;                          // share of jobs that may, and clip by the norm
+  double on_devices = 0;                     // share of clusters whose shards step on devices
+  double devices_lost = 0;                   // share of those devices that are lost soon
   double keeping = 0;                        // share of jobs whose workers keep state
   range<std::uint32_t> commit_deaths{0, 0};  // of workers, in the middle of a commit
   range<std::uint32_t> spares{0, 0};         // that a job keeps on each host of its workers

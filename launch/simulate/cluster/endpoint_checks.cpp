@@ -53,7 +53,8 @@ void endpoint_process::check_answer(const runtime::frame_header& header,
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (replies)
       world_.check.answered(header.job, header.table, chunk, reading,
-                            memory_.parameters(slot, version_buffer).values(), id());
+                            memory_.parameters(slot, version_buffer).values(), id(),
+                            world_.plan.on_devices);
   };
   if (!rings) {
     if (const auto slot = core().registry().find_slot(header.job, header.table, header.chunk))
@@ -82,9 +83,9 @@ void endpoint_process::check_rest() {
 void endpoint_process::check_waiting(std::uint64_t workers) {
   const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
   const auto bound = core().registry().chunks() * workers * each;
-  if (ingress_part().sender().waiting() > bound)
+  if (ingress_part().frames().waiting() > bound)
     world_.check.fail("bounded",
-                      name() + " has " + std::to_string(ingress_part().sender().waiting()) +
+                      name() + " has " + std::to_string(ingress_part().frames().waiting()) +
                           " frames that wait; credits allow " + std::to_string(bound));
 }
 

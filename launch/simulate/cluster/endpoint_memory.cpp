@@ -127,7 +127,17 @@ void endpoint_memory::forget(const policies::member_key& member) {
 
 void endpoint_memory::release(policies::payload_handle handle) {
   const auto at = kept_.find(handle);
-  TIDEGATE_ASSERT(at != kept_.end(), "a payload is released once");
+  TIDEGATE_ASSERT(at != kept_.end() && !at->second.is_released, "a payload is released once");
+  at->second.is_released = true;
+  if (at->second.readers == 0) free(at);
+}
+
+void endpoint_memory::end_reading(policies::payload_handle handle) {
+  const auto at = kept_.find(handle);
+  if (--at->second.readers == 0 && at->second.is_released) free(at);
+}
+
+void endpoint_memory::free(std::map<policies::payload_handle, payload>::iterator at) {
   if (at->second.received) spoil(at->second.values);
   kept_.erase(at);
 }

@@ -25,6 +25,8 @@ struct payload {
   updates of;
   runtime::buffer received;
   region mapped;
+  std::uint32_t readers = 0;
+  bool is_released = false;
 };
 
 // The place of a process's memory, as its frames say it: the process.
@@ -96,6 +98,9 @@ class endpoint_memory final : public actors::ingress_memory {
     return at == kept_.end() ? nullptr : &at->second;
   }
   void release(policies::payload_handle handle) override;
+  // A device reads the payload from now on, and has read it: until then it stays.
+  void begin_reading(policies::payload_handle handle) { ++kept_.at(handle).readers; }
+  void end_reading(policies::payload_handle handle);
 
   std::size_t kept() const noexcept { return kept_.size(); }
   std::size_t leased() const noexcept { return gradients_.leased(); }
@@ -121,6 +126,8 @@ class endpoint_memory final : public actors::ingress_memory {
   std::map<std::uint32_t, std::vector<std::uint32_t>> tables_;
   // Halves of whole tables, by table.
   std::map<policies::member_key, std::map<std::uint32_t, std::vector<region>>> members_;
+  void free(std::map<policies::payload_handle, payload>::iterator at);
+
   std::map<policies::payload_handle, payload> kept_;
   policies::payload_handle last_ = 0;
 };

@@ -105,6 +105,8 @@ struct full_disk {
 struct cluster_plan {
   policies::cluster_spec spec;
   bool windows = true;                 // processes of one host share memory
+  bool on_devices = false;             // shards step on devices, which work beside them
+  double devices_lost = 0;             // share of those that are lost soon
   std::vector<worker_script> scripts;  // by job
   network_faults faults;
   nanoseconds faults_end = 0;  // afterwards the network is healthy

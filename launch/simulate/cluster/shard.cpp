@@ -90,6 +90,12 @@ void shard_process::report(const policies::checkpoint_report& part) {
       [](const answer&) {});
 }
 
+// A death like any other.
+void shard_process::give_up(const runtime::status& why) {
+  if (const auto* const whole = world_.find(world_.whole(id()))) ++world_.killed[whole->name()];
+  launcher::of(world_).exits(id(), why);
+}
+
 void shard_process::leave() {
   launcher::of(world_).exits(id(), {runtime::errc::unavailable, "it gives up"});
 }

@@ -48,6 +48,7 @@ class shard_process final : public shell_process<actors::shard_shell>,
   void report(const policies::checkpoint_report& part) override;
   void give_way(bool) override {}
   void leave() override;
+  void give_up(const runtime::status& why) override;
 
   std::uint32_t index_;
   policies::group_member member_;

@@ -7,6 +7,7 @@
 #include "launch/simulate/cluster/shard.hpp"
 #include "policies/shard/chunk_seed.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::sim {
 
@@ -21,7 +22,97 @@ constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
 
 shard_memory::shard_memory(world& where, endpoint_process& owner, endpoint_memory& endpoint,
                            const actors::shard_shell& shell)
-    : world_(where), owner_(owner), endpoint_(endpoint), shell_(shell) {}
+    : world_(where), owner_(owner), endpoint_(endpoint), shell_(shell) {
+  if (!where.plan.on_devices) return;
+  device_.emplace(where.chance, endpoint.work());
+  constexpr std::uint64_t looks_most = 300;
+  if (where.plan.devices_lost > 0 && where.chance.chance(where.plan.devices_lost))
+    looks_left_ = where.chance.between<std::uint64_t>(1, looks_most);
+}
+
+std::span<float> shard_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
+  if (!device_) return endpoint_.parameters(slot, version_buffer).values();
+  auto& chunk = chunks_.at(slot);
+  while (chunk.parameters.size() <= version_buffer) {
+    chunk.parameters.emplace_back(endpoint_.bytes_of(slot) / sizeof(float));
+    chunk.shown.push_back(false);
+  }
+  return chunk.parameters[version_buffer];
+}
+
+std::span<float> shard_memory::room(std::uint32_t slot, std::uint32_t version_buffer,
+                                    bool steps) {
+  const auto shown = endpoint_.room(slot, version_buffer, steps).values();
+  if (!device_) return shown;
+  const auto values = parameters(slot, version_buffer);
+  chunks_[slot].shown[version_buffer] = false;
+  spoil(shown);  // until it is shown
+  return values;
+}
+
+std::span<float> shard_memory::array(const array_name& name) {
+  auto& chunk = chunks_.at(name.slot);
+  switch (name.of) {
+    case array_name::kind::parameters:
+      return parameters(name.slot, name.version_buffer);
+    case array_name::kind::state1:
+      return chunk.state1;
+    case array_name::kind::state2:
+      return chunk.state2;
+  }
+  return {};
+}
+
+void shard_memory::copy_out(const array_name& name, std::span<float> to,
+                            std::shared_ptr<const void> keeps) {
+  const auto from = array(name);
+  if (!device_) {
+    std::copy(from.begin(), from.end(), to.begin());
+    return;
+  }
+  device_->begin(
+      [to, keeps = std::move(keeps), values = std::vector<float>(from.begin(), from.end())] {
+        std::copy(values.begin(), values.end(), to.begin());
+      });
+}
+
+void shard_memory::show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) {
+  if (!device_) return;
+  for (const auto slot : slots) {
+    const auto from = parameters(slot, version_buffer);
+    if (chunks_[slot].shown[version_buffer]) continue;
+    chunks_[slot].shown[version_buffer] = true;
+    device_->begin(
+        [this, slot, version_buffer, values = std::vector<float>(from.begin(), from.end())] {
+          std::copy(values.begin(), values.end(),
+                    endpoint_.parameters(slot, version_buffer).values().begin());
+        });
+  }
+}
+
+runtime::status shard_memory::poll() {
+  if (looks_left_ > 0 && --looks_left_ == 0)
+    return {runtime::errc::unavailable, "the device is lost"};
+  if (device_) device_->look();
+  return {};
+}
+
+void shard_memory::read_later(inputs from) {
+  for (const auto& input : from) {
+    const auto handle = input.payload;
+    const auto values = endpoint_.find(handle)->values;
+    const bool is_kept = !runtime::is_planted(runtime::planted_bug::device_payload_not_kept);
+    if (is_kept) endpoint_.begin_reading(handle);
+    device_->begin([this, handle, is_kept,
+                    expected = std::vector<float>(values.begin(), values.end())] {
+      const auto* payload = endpoint_.find(handle);
+      if (payload == nullptr || !std::equal(expected.begin(), expected.end(),
+                                            payload->values.begin(), payload->values.end()))
+        owner_.check_fails("given back", "gives back a payload that its device has not read");
+      if (is_kept) endpoint_.end_reading(handle);
+    });
+  }
+}
 
 void shard_memory::expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock) {
   if (const auto at = jobs_.find(job); at != jobs_.end()) at->second.cut_clocks[number] = clock;
@@ -43,7 +134,12 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
-    actors::write_initial(table, chunk, endpoint_.parameters(chunk.slot, 0).values());
+    const auto initial = endpoint_.parameters(chunk.slot, 0).values();
+    actors::write_initial(table, chunk, initial);
+    if (device_) {
+      std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
+      state.shown[0] = true;
+    }
     state.about = actors::describe_new(table, chunk);
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
@@ -62,15 +158,14 @@ void shard_memory::note_opened(const policies::open_table_call& table,
     check.open_chunk(table.token, table.table, table.name, chunk, table.optimizer, values);
 }
 
-void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) const {
+void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
   auto& check = world_.check;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
     const auto table = endpoint_.table_of(slot);
     const auto number = endpoint_.chunk_of(slot);
     const auto has = shell_.core().snapshots().progress(slot);
-    const auto values =
-        endpoint_.parameters(slot, shell_.core().registry().version_buffer_of(slot)).values();
+    const auto values = parameters(slot, shell_.core().registry().version_buffer_of(slot));
     if (is_late)
       check.promoted_late(owner_.id(), chunk.job, table, number, has, values);
     else if (check.knows(chunk.job, table, number))
@@ -92,7 +187,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
     auto& state = chunks_.at(chunk.slot);
     const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
     std::vector<float>* const arrays[] = {&state.state1, &state.state2};
-    const auto values = endpoint_.parameters(chunk.slot, 0).values();
+    const auto values = room(chunk.slot, 0, false);
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
       const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
       if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
@@ -112,8 +207,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
   return {};
 }
 
-actors::shard_memory::image shard_memory::image_of(std::uint32_t slot,
-                                                   std::uint32_t version_buffer) {
+actors::shard_memory::description shard_memory::describe(std::uint32_t slot) const {
   const auto& chunk = chunks_.at(slot);
   const auto& job = jobs_.at(chunk.job);
   const auto clock = job.cut_clocks.at(shell_.checkpoint_under_way(chunk.job).number);
@@ -121,11 +215,9 @@ actors::shard_memory::image shard_memory::image_of(std::uint32_t slot,
   if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
     owner_.check_fails("checkpoints", "copies version " + std::to_string(version) +
                                           " for a cut at clock " + std::to_string(clock));
-  image result{.table = endpoint_.table_of(slot), .about = chunk.about, .arrays = {}};
+  description result{.table = endpoint_.table_of(slot), .about = chunk.about};
   result.about.beta1_power = chunk.powers.beta1;
   result.about.beta2_power = chunk.powers.beta2;
-  result.arrays = {endpoint_.parameters(slot, version_buffer).values(), chunk.state1,
-                   chunk.state2};
   return result;
 }
 
@@ -139,8 +231,10 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
     gradients.push_back({payload->values.data(), input.rank});
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
-  const auto before = endpoint_.parameters(step.slot, step.from).values();
-  const auto after = endpoint_.room(step.slot, step.to, true).values();
+  const auto before = parameters(step.slot, step.from);
+  const auto after = room(step.slot, step.to, true);
+  if (device_) read_later(from);
+  region sum;
   kernels::chunk_arrays arrays;
   arrays.before = before.data();
   arrays.after = after.data();
@@ -148,9 +242,10 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
   arrays.state2 = chunk.state2.data();
   arrays.n = after.size();
   if (step.keeps_sum) {
-    const auto sum = sum_room(step.slot, step.clock);
-    kernels::tree_sum(gradients, sum.data(), sum.size());
-    gradients.assign(1, {sum.data(), gradients.front().rank});
+    sum = std::make_shared<std::vector<float>>(after.size());
+    kernels::tree_sum(gradients, sum->data(), sum->size());
+    gradients.assign(1, {sum->data(), gradients.front().rank});
+    leave_sum(step, sum);
   }
   kernels::apply_update(runtime::options_at(chunk.optimizer, step.clock, step.rate),
                         chunk.powers, gradients,
@@ -165,6 +260,14 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
       chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot), std::move(with),
       after, owner_.id(),
       {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
+}
+
+// For the replica.
+void shard_memory::leave_sum(const effects::apply& step, const region& sum) {
+  const auto leave = [this, slot = step.slot, clock = step.clock, sum] {
+    std::copy(sum->begin(), sum->end(), sum_room(slot, clock).begin());
+  };
+  device_ ? device_->begin(leave) : leave();
 }
 
 double shard_memory::measure(const effects::measure& step, inputs from) {
@@ -236,8 +339,8 @@ policies::payload_handle shard_memory::sum_in_place(std::uint32_t slot,
       payload{.values = *at->second, .of = {}, .received = {}, .mapped = at->second});
 }
 
-std::vector<float> shard_memory::seed_of(const effects::seed& item,
-                                         const shard_core::seed_state& state) {
+std::shared_ptr<const std::vector<float>> shard_memory::seed_of(
+    const effects::seed& item, const shard_core::seed_state& state) {
   const auto& chunk = chunks_.at(item.slot);
   policies::chunk_seed seed;
   seed.state = state;
@@ -245,17 +348,19 @@ std::vector<float> shard_memory::seed_of(const effects::seed& item,
   seed.beta2_power = chunk.powers.beta2;
   seed.states = states;
   seed.elements = endpoint_.bytes_of(item.slot) / sizeof(float);
-  std::vector<float> result(seed_bytes(seed) / sizeof(float));
-  const auto into = std::as_writable_bytes(std::span(result));
+  const auto result = std::make_shared<std::vector<float>>(seed_bytes(seed) / sizeof(float));
+  const auto into = std::as_writable_bytes(std::span(*result));
   encode_seed(seed, into);
-  const auto put = [&](std::size_t i, std::span<const float> values) {
-    std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
+  using kind = array_name::kind;
+  const auto put = [&](std::size_t i, kind of, std::uint32_t version_buffer) {
+    copy_out({.slot = item.slot, .of = of, .version_buffer = version_buffer},
+             seed_array(seed, into, i), result);
   };
-  put(0, endpoint_.parameters(item.slot, item.version_buffer).values());
-  put(1, chunk.state1);
-  put(2, chunk.state2);
+  put(0, kind::parameters, item.version_buffer);
+  put(1, kind::state1, 0);
+  put(2, kind::state2, 0);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), endpoint_.parameters(item.slot, item.kept[i]).values());
+    put(seed.kept_array(i), kind::parameters, item.kept[i]);
   return result;
 }
 
@@ -277,13 +382,12 @@ runtime::expected<policies::chunk_seed> shard_memory::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into.begin());
   };
-  const auto now = endpoint_.room(slot, policies::sharding::seed_buffer, true).values();
+  const auto now = room(slot, policies::sharding::seed_buffer, true);
   take(0, now);
   take(1, chunk.state1);
   take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
-    take(seed->kept_array(i),
-         endpoint_.room(slot, policies::sharding::kept_buffer(i), false).values());
+    take(seed->kept_array(i), room(slot, policies::sharding::kept_buffer(i), false));
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   if (!world_.check.is_out(owner_.id()))
     world_.check.handed(chunk.job, endpoint_.table_of(slot), endpoint_.chunk_of(slot), now);

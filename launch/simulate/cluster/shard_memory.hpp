@@ -1,15 +1,21 @@
 // What a simulated shard computes with beside its endpoint_memory: the state of optimizers,
-// sums that replicas read, and seeds. It tells the checker what is done with each. One thread.
+// sums that replicas read, and seeds. It tells the checker what is done with each.
+//
+// Where the cluster's shards step on devices, steps are computed at once all the same, in
+// arrays of their own: that is what the device will have. What others see of it, and what it
+// reads of theirs, follows as device_work says. One thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
 
 #include "actors/shard/shard_shell.hpp"
+#include "launch/simulate/cluster/device_work.hpp"
 #include "launch/simulate/cluster/endpoint_process.hpp"
 
 namespace tidegate::sim {
@@ -29,7 +35,7 @@ class shard_memory final : public actors::shard_memory {
   void set_follows(bool follows) noexcept { follows_ = follows; }
   // Tells the checker what each chunk is when the shard becomes the primary. `is_late`: others
   // have taken it for dead. `before`: see checker::promoted.
-  void tell_promoted(bool is_late, const std::set<process_id>& before) const;
+  void tell_promoted(bool is_late, const std::set<process_id>& before);
 
   actors::ingress_memory& ingress() noexcept override { return endpoint_; }
   runtime::status add_table(const policies::open_table_call& table,
@@ -39,7 +45,11 @@ class shard_memory final : public actors::shard_memory {
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
-  image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
+  description describe(std::uint32_t slot) const override;
+  void copy_out(const array_name& array, std::span<float> to,
+                std::shared_ptr<const void> keeps) override;
+  runtime::status poll() override;
+  void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override;
   void apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override;
@@ -48,8 +58,8 @@ class shard_memory final : public actors::shard_memory {
   std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const override;
   void keep_sum(std::uint32_t slot, std::uint64_t clock,
                 policies::payload_handle gradient) override;
-  std::vector<float> seed_of(const effects::seed& chunk,
-                             const policies::shard_core::seed_state& state) override;
+  std::shared_ptr<const std::vector<float>> seed_of(
+      const effects::seed& chunk, const policies::shard_core::seed_state& state) override;
   std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
   runtime::buffer lease_seed(std::size_t bytes) override;
   runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
@@ -73,6 +83,9 @@ class shard_memory final : public actors::shard_memory {
     float clip_norm = 0.0F;
     std::uint64_t job = 0;
     std::vector<float> state1, state2;
+    // On a device: parameters by version buffer, and whether endpoint_memory shows them.
+    std::vector<std::vector<float>> parameters;
+    std::vector<bool> shown;
     policies::chunk_description about;
   };
   // By table, chunk and version buffer; whoever has mapped them keeps them.
@@ -80,6 +93,13 @@ class shard_memory final : public actors::shard_memory {
 
   void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
+  // The parameters of a slot, as its device or the host has them; and to be written as a whole.
+  std::span<float> parameters(std::uint32_t slot, std::uint32_t version_buffer);
+  std::span<float> room(std::uint32_t slot, std::uint32_t version_buffer, bool steps);
+  std::span<float> array(const array_name& name);
+  void leave_sum(const effects::apply& step, const region& sum);
+  // The device reads these payloads, as they are now.
+  void read_later(inputs from);
 
   world& world_;
   endpoint_process& owner_;
@@ -91,6 +111,8 @@ class shard_memory final : public actors::shard_memory {
   std::shared_ptr<sums> sums_ = std::make_shared<sums>();
   std::shared_ptr<sums> lent_;          // of the primary
   mutable std::vector<float> missing_;  // in place of a payload that was given back
+  std::optional<device_work> device_;
+  std::uint64_t looks_left_ = 0;  // until the device is lost; 0: it is not
 };
 
 }  // namespace tidegate::sim

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/small_ingress.hpp"
+
 namespace tidegate::actors {
 namespace {
 
@@ -43,7 +45,7 @@ class quiet_home final : public shell_home {
 // Chunks of one parameter each, the number of the slot.
 class small_memory final : public shard_memory {
  public:
-  ingress_memory& ingress() noexcept override { std::abort(); }
+  ingress_memory& ingress() noexcept override { return ingress_; }
   runtime::status add_table(const policies::open_table_call&,
                             std::span<const policies::owned_chunk>,
                             const store_options&) override {
@@ -54,18 +56,24 @@ class small_memory final : public shard_memory {
                           policies::shard_core&) override {
     return {};
   }
-  image image_of(std::uint32_t slot, std::uint32_t) override {
-    value_ = static_cast<float>(slot);
-    image chunk;
+  description describe(std::uint32_t slot) const override {
+    description chunk;
     chunk.table = table;
     chunk.about.table = "weights";
     chunk.about.shape = {2};
     chunk.about.chunk = slot;
     chunk.about.first = slot;
     chunk.about.elements = 1;
-    chunk.arrays[0] = {&value_, 1};
     return chunk;
   }
+  void copy_out(const array_name& array, std::span<float> to,
+                std::shared_ptr<const void> keeps) override {
+    EXPECT_EQ(to.size(), 1U);
+    to[0] = static_cast<float>(array.slot);
+    copies.push_back(std::move(keeps));
+  }
+  // Copies are on their way until work has ended.
+  std::vector<std::shared_ptr<const void>> copies;
   void apply(const effects::apply&, inputs) override {}
   double measure(const effects::measure&, inputs) override { return 0; }
   std::span<const std::byte> payload_bytes(policies::payload_handle) const override {
@@ -76,8 +84,8 @@ class small_memory final : public shard_memory {
   }
   std::span<const float> sum_of(std::uint32_t, std::uint64_t) const override { return {}; }
   void keep_sum(std::uint32_t, std::uint64_t, policies::payload_handle) override {}
-  std::vector<float> seed_of(const effects::seed&,
-                             const policies::shard_core::seed_state&) override {
+  std::shared_ptr<const std::vector<float>> seed_of(
+      const effects::seed&, const policies::shard_core::seed_state&) override {
     return {};
   }
   std::uint64_t seed_bytes_max(std::uint32_t, std::uint32_t) const override { return 0; }
@@ -96,7 +104,7 @@ class small_memory final : public shard_memory {
   }
 
  private:
-  float value_ = 0;
+  tests::small_ingress ingress_;
 };
 
 class recording_port final : public shard_port {
@@ -112,6 +120,7 @@ class recording_port final : public shard_port {
   void report(const policies::checkpoint_report& part) override { reports.push_back(part); }
   void give_way(bool) override {}
   void leave() override {}
+  void give_up(const runtime::status&) override {}
 
   std::vector<std::string> opened;
   std::vector<std::string> written;
@@ -181,6 +190,34 @@ TEST_F(shard_checkpoints_test, begins_no_other_part_while_it_writes) {
   EXPECT_EQ(port.reports[0].failure, "full");
   EXPECT_EQ(home.lines.size(), 1U) << "a failure is logged";
   EXPECT_TRUE(begin(3));
+}
+
+TEST_F(shard_checkpoints_test, writes_its_part_when_work_has_copied_it) {
+  auto& work = memory.ingress().work();
+  ASSERT_TRUE(begin(1));
+  snapshot(0);
+  work.begin(2);
+  snapshot(1);
+  work.end(1);
+  checkpoints.work_ended();
+  EXPECT_TRUE(port.written.empty());
+  EXPECT_FALSE(begin(2)) << "the part is whole, and not there yet";
+  work.end(2);
+  checkpoints.work_ended();
+  EXPECT_EQ(port.written, std::vector<std::string>{"a"});
+  checkpoints.work_ended();
+  EXPECT_EQ(port.written.size(), 1U);
+}
+
+// A part that is given up leaves its memory to them, and the next one has memory of its own.
+TEST_F(shard_checkpoints_test, copies_on_their_way_keep_their_memory) {
+  ASSERT_TRUE(begin(1));
+  snapshot(0);
+  const auto before = memory.copies[0];
+  ASSERT_TRUE(begin(2));
+  snapshot(0);
+  EXPECT_NE(memory.copies[1], before);
+  memory.copies.clear();
 }
 
 TEST_F(shard_checkpoints_test, ignores_a_snapshot_that_belongs_to_no_part) {

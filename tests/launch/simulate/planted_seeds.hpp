@@ -93,6 +93,9 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::norm_not_told_again, 5535},
       {bug::norm_not_handed_with_steps, 1087},
       {bug::norm_not_handed_with_seeds, 2574},
+      {bug::frame_ahead_of_its_work, 1},
+      {bug::device_payload_not_kept, 1},
+      {bug::part_written_before_it_is_there, 497},
   };
   return seeds;
 }

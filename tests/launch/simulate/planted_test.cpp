@@ -26,12 +26,13 @@ constexpr std::uint64_t seeds_most = 10'000;
 
 class planted : public testing::TestWithParam<int> {};
 
-// Clusters of the mix are too small for mistakes of size, keep neither state nor spares, and do
-// not clip by the norm.
+// Clusters of the mix are too small for mistakes of size, keep neither state nor spares, do not
+// clip by the norm, and step on the host.
 std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (bug >= runtime::planted_shard_device_bug_first) return of.on_devices == 0;
     if (bug >= runtime::planted_norm_bug_first) return of.clips == 0;
     if (bug >= runtime::planted_spare_bug_first) return of.spares.high == 0;
     return bug >= runtime::planted_state_bug_first ? of.keeping == 0 : of.name != "many_tables";
@@ -111,6 +112,11 @@ INSTANTIATE_TEST_SUITE_P(spare_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(norm_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_norm_bug_first),
                                         static_cast<int>(runtime::planted_norm_bug_last) + 1));
+
+INSTANTIATE_TEST_SUITE_P(
+    device_bugs, planted,
+    testing::Range(static_cast<int>(runtime::planted_shard_device_bug_first),
+                   static_cast<int>(runtime::planted_shard_device_bug_last) + 1));
 
 }  // namespace
 }  // namespace tidegate::sim

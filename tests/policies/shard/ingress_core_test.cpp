@@ -34,6 +34,7 @@ class noting_shell final : public ingress_shell {
   void seed(const effects::seed&) override {}
   void replicate_farewell(const effects::replicate_farewell&) override {}
   void followed(const effects::followed&) override {}
+  void show(std::span<const std::uint32_t>, std::uint32_t) override {}
   void send(peer_id to, const frame_header& header) override { frames.push_back({to, header}); }
   void send_place(peer_id to, const frame_header& header) override { send(to, header); }
   void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,

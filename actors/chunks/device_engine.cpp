@@ -1,0 +1,201 @@
+#include "actors/chunks/device_engine.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "policies/model/kept_versions.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/memory/segment.hpp"
+
+namespace tidegate::actors {
+
+namespace devices = runtime::devices;
+using devices::array_kind;
+using devices::input_place;
+using runtime::status;
+
+namespace {
+
+constexpr std::size_t registered_bytes_min = std::size_t{1} << 20;  // worth a registration
+
+}  // namespace
+
+runtime::expected<std::unique_ptr<device_engine>> device_engine::make(
+    devices::device& on, endpoint_memory& endpoint) {
+  std::unique_ptr<device_engine> engine(new device_engine(on, endpoint));
+  auto queue = devices::update_queue::make(on, {});
+  if (!queue) return runtime::fail(queue.error());
+  engine->queue_ = std::move(*queue);
+  return engine;
+}
+
+// The queue waits for what is under way: what it reads and writes is there until then.
+device_engine::~device_engine() = default;
+
+status device_engine::add_table(std::uint32_t table,
+                                std::span<const policies::owned_chunk> chunks,
+                                const table_shape& shape) {
+  std::vector<std::uint64_t> elements;
+  elements.reserve(chunks.size());
+  for (const auto& chunk : chunks) elements.push_back(chunk.elements);
+  const auto buffers = policies::version_buffers_max(shape.workers);
+  const auto first = queue_->add_table({.elements = elements,
+                                        .states = shape.states,
+                                        .version_buffers = buffers,
+                                        .sums = shape.keeps_sums ? 1U : 0U});
+  if (!first) return first.error();
+  auto index = *first;
+  for (const auto& chunk : chunks) {
+    if (chunks_.size() <= chunk.slot) chunks_.resize(chunk.slot + std::size_t{1});
+    auto& place = chunks_[chunk.slot];
+    place.index = index++;
+    place.table = table;
+    place.keeps_sums = shape.keeps_sums;
+    place.shown.assign(buffers, false);
+    place.shown[0] = true;
+    const std::span<const float> initial(endpoint_.at(chunk.slot, 0), chunk.elements);
+    queue_->write({.chunk = place.index}, initial, place_of(initial));
+  }
+  has_begun();
+  return {};
+}
+
+devices::array_name device_engine::name_of(const array_name& array) const {
+  using kind = array_name::kind;
+  return {.chunk = chunks_[array.slot].index,
+          .kind = array.of == kind::parameters ? array_kind::parameters
+                  : array.of == kind::state1   ? array_kind::state1
+                                               : array_kind::state2,
+          .copy = array.version_buffer};
+}
+
+input_place device_engine::place_of(std::span<const float> memory) const {
+  return device_.registered().holds(std::as_bytes(memory)) ? input_place::registered
+                                                           : input_place::pageable;
+}
+
+// Where there is no room for another version the device is of no more use than a lost one.
+void device_engine::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
+  const auto ready = queue_->prepare(chunks_[slot].index, version_buffer);
+  if (ready.ok() || !failure_.ok()) return;
+  failure_ = ready;
+  auto& work = endpoint_.work();
+  work.begin(work.begun() + 1);  // which never ends, so that poll() is called, and tells
+}
+
+// Memory that the device copies to by itself: whole pages, once for each version buffer of a
+// table. A device that cannot do that copies through its own.
+void device_engine::register_shown(std::uint32_t slot, std::uint32_t version_buffer) {
+  const auto table = chunks_[slot].table;
+  auto& tried = tried_[table];
+  if (tried.size() <= version_buffer) tried.resize(version_buffer + std::size_t{1});
+  if (tried[version_buffer]) return;
+  tried[version_buffer] = true;
+  constexpr auto page = runtime::segment::page_bytes;
+  const auto bytes = endpoint_.bytes_of_table(table, version_buffer);
+  const auto skipped = (page - reinterpret_cast<std::uintptr_t>(bytes.data()) % page) % page;
+  if (bytes.size() < registered_bytes_min) return;
+  const auto pages = bytes.subspan(skipped, (bytes.size() - skipped) / page * page);
+  auto registered = device_.register_host(pages, devices::host_access::read_write);
+  if (registered) shown_.push_back(std::move(*registered));
+}
+
+void device_engine::apply(const step& next,
+                          std::span<const policies::shard_effects::input> from) {
+  auto& chunk = chunks_[next.slot];
+  prepare(next.slot, next.to);
+  if (!failure_.ok()) return;
+  const auto elements = endpoint_.bytes_of(next.slot) / sizeof(float);
+  inputs_.clear();
+  for (const auto& input : from) {
+    const std::span gradient(endpoint_.gradient(input.payload), elements);
+    inputs_.push_back({.gradient = {.data = gradient.data(), .rank = input.rank},
+                       .place = place_of(gradient)});
+  }
+  chunk.shown[next.to] = false;
+  const bool has_sum = next.sum != nullptr;
+  TIDEGATE_ASSERT(!has_sum || chunk.keeps_sums, "a table that keeps sums");
+  using kind = devices::update_launch::step;
+  const auto of =
+      queue_->step({.chunk = chunk.index,
+                    .kind = next.assigns ? kind::assign : kind::update,
+                    .from = next.from,
+                    .to = next.to,
+                    .options = next.options,
+                    .scale = next.scale,
+                    .inputs = inputs_,
+                    .sum = has_sum ? std::optional<std::uint32_t>(0) : std::nullopt});
+  if (!runtime::is_planted(runtime::planted_bug::device_payload_not_kept)) {
+    for (const auto& input : from) {
+      endpoint_.begin_reading(input.payload);
+      reading_.emplace_back(of, input.payload);
+    }
+  }
+  if (has_sum) {
+    const std::span sum(next.sum, elements);
+    queue_->read({.chunk = chunk.index, .kind = array_kind::sum}, sum, place_of(sum));
+  }
+  has_begun();
+}
+
+// Whoever hands values over has no more to do with them.
+void device_engine::write(const array_name& array, std::span<const float> values) {
+  if (array.of == array_name::kind::parameters) {
+    prepare(array.slot, array.version_buffer);
+    chunks_[array.slot].shown[array.version_buffer] = false;
+  }
+  if (!failure_.ok()) return;
+  auto copy = std::make_shared<const std::vector<float>>(values.begin(), values.end());
+  const std::span<const float> stays = *copy;
+  queue_->write(name_of(array), stays, input_place::pageable, std::move(copy));
+  has_begun();
+}
+
+void device_engine::read(const array_name& array, std::span<float> to,
+                         std::shared_ptr<const void> keeps) {
+  if (!failure_.ok()) return;
+  queue_->read(name_of(array), to, input_place::pageable, std::move(keeps));
+  has_begun();
+}
+
+void device_engine::show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) {
+  if (!failure_.ok()) return;
+  for (const auto slot : slots) {
+    auto& chunk = chunks_[slot];
+    if (chunk.shown[version_buffer]) continue;
+    chunk.shown[version_buffer] = true;
+    endpoint_.prepare(slot, version_buffer);
+    register_shown(slot, version_buffer);
+    const std::span memory(endpoint_.at(slot, version_buffer),
+                           endpoint_.bytes_of(slot) / sizeof(float));
+    queue_->read({.chunk = chunk.index, .copy = version_buffer}, memory, place_of(memory));
+  }
+  has_begun();
+}
+
+void device_engine::keep(std::shared_ptr<const void> owner) {
+  if (!queue_->is_idle()) kept_.emplace_back(queue_->submitted(), std::move(owner));
+}
+
+status device_engine::poll() {
+  while (const auto item = queue_->poll()) {
+    if (!item->outcome.ok()) return item->outcome;
+    if (item->kind == devices::news::done) continue;
+    for (; first_ < reading_.size() && reading_[first_].first <= item->of; ++first_)
+      endpoint_.end_reading(reading_[first_].second);
+  }
+  if (first_ == reading_.size()) {
+    reading_.clear();
+    first_ = 0;
+  } else if (first_ > 256 && first_ * 2 > reading_.size()) {
+    reading_.erase(reading_.begin(), reading_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  endpoint_.work().end(queue_->done());
+  std::erase_if(kept_, [&](const auto& item) { return item.first <= queue_->done(); });
+  if (!queue_->failure().ok()) return queue_->failure();
+  return failure_;
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,74 @@
+#include "actors/chunks/host_engine.hpp"
+
+#include <algorithm>
+
+namespace tidegate::actors {
+
+namespace kernels = runtime::kernels;
+using runtime::status;
+
+status host_engine::add_table(std::uint32_t, std::span<const policies::owned_chunk> chunks,
+                              const table_shape& shape) {
+  for (const auto& chunk : chunks) {
+    if (chunks_.size() <= chunk.slot) chunks_.resize(chunk.slot + std::size_t{1});
+    auto& state = chunks_[chunk.slot];
+    state.elements = chunk.elements;
+    for (std::uint32_t i = 0; i < shape.states; ++i) {
+      auto room = add_state(chunk.elements * sizeof(float));
+      if (!room) return room.error();
+      (i == 0 ? state.state1 : state.state2) = *room;
+    }
+  }
+  return {};
+}
+
+runtime::expected<float*> host_engine::add_state(std::uint64_t bytes) {
+  auto place = states_.allocate(bytes);
+  if (!place) return runtime::fail(place.error());
+  return reinterpret_cast<float*>(states_.at(*place, 0));
+}
+
+float* host_engine::at(const array_name& array) const {
+  const auto& chunk = chunks_[array.slot];
+  switch (array.of) {
+    case array_name::kind::parameters:
+      return endpoint_.at(array.slot, array.version_buffer);
+    case array_name::kind::state1:
+      return chunk.state1;
+    case array_name::kind::state2:
+      return chunk.state2;
+  }
+  return nullptr;
+}
+
+void host_engine::apply(const step& next,
+                        std::span<const policies::shard_effects::input> from) {
+  auto& chunk = chunks_[next.slot];
+  endpoint_.prepare(next.slot, next.to);
+  gradients_.clear();
+  for (const auto& input : from)
+    gradients_.push_back({endpoint_.gradient(input.payload), input.rank});
+  const kernels::chunk_arrays arrays{.before = endpoint_.at(next.slot, next.from),
+                                     .after = endpoint_.at(next.slot, next.to),
+                                     .state1 = chunk.state1,
+                                     .state2 = chunk.state2,
+                                     .n = chunk.elements,
+                                     .sum = next.sum};
+  if (next.assigns)
+    kernels::assign_sum(gradients_, arrays);
+  else
+    kernels::apply_update(next.options, chunk.powers, gradients_, next.scale, arrays);
+}
+
+void host_engine::write(const array_name& array, std::span<const float> values) {
+  if (array.of == array_name::kind::parameters)
+    endpoint_.prepare(array.slot, array.version_buffer);
+  std::copy(values.begin(), values.end(), at(array));
+}
+
+void host_engine::read(const array_name& array, std::span<float> to,
+                       std::shared_ptr<const void>) {
+  std::copy_n(at(array), to.size(), to.begin());
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,89 @@
+#include "actors/seam/frame_gate.hpp"
+
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::actors {
+
+using runtime::frame_header;
+
+void frame_gate::send(peer_id peer, const frame_header& header) {
+  if (memory_.work().is_idle() && held_.empty()) return sender_.send(peer, header);
+  pass({.kind = held_kind::plain, .peer = peer, .header = header});
+}
+
+void frame_gate::send(peer_id peer, const frame_header& header,
+                      std::span<const std::byte> payload, std::uint64_t priority,
+                      send_token done) {
+  pass({.kind = held_kind::payload,
+        .peer = peer,
+        .header = header,
+        .payload = payload,
+        .priority = priority,
+        .done = done});
+}
+
+void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::uint32_t slot,
+                                 std::uint32_t version_buffer, std::uint64_t priority,
+                                 send_token done) {
+  pass({.kind = held_kind::parameters,
+        .peer = peer,
+        .header = header,
+        .slot = slot,
+        .version_buffer = version_buffer,
+        .priority = priority,
+        .done = done});
+}
+
+void frame_gate::post(peer_id peer, const frame_header& header,
+                      std::span<const std::byte> payload) {
+  pass({.kind = held_kind::small, .peer = peer, .header = header, .payload = payload});
+}
+
+void frame_gate::pass(const held_frame& frame) {
+  const bool is_open = memory_.work().is_idle() && held_.empty();
+  if (is_open || runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work))
+    return go(frame);
+  held_.push_back(frame);
+  held_.back().after = memory_.work().begun();
+}
+
+void frame_gate::go(const held_frame& frame) {
+  switch (frame.kind) {
+    case held_kind::plain:
+      return sender_.send(frame.peer, frame.header);
+    case held_kind::payload:
+      return sender_.send(frame.peer, frame.header, frame.payload, frame.priority, frame.done);
+    case held_kind::parameters:
+      return sender_.send(frame.peer, frame.header,
+                          memory_.payload_of(frame.header, frame.slot, frame.version_buffer),
+                          frame.priority, frame.done);
+    case held_kind::small:
+      return home_.link().post(frame.peer, frame.header, frame.payload, 0);
+  }
+}
+
+void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
+  for (auto i = next_; i < held_.size(); ++i) {
+    auto& frame = held_[i];
+    if (frame.is_dropped || frame.peer != peer) continue;
+    frame.is_dropped = true;
+    if (frame.done != 0) tokens.push_back(frame.done);
+  }
+  sender_.drop(peer, tokens);
+}
+
+void frame_gate::let_go() {
+  const auto ended = memory_.work().ended();
+  while (next_ < held_.size() && held_[next_].after <= ended) {
+    const auto frame = held_[next_++];  // a copy: a call may hand another one over
+    if (!frame.is_dropped) go(frame);
+  }
+  if (next_ == held_.size()) return clear();
+  // Under a steady load it may never be empty.
+  constexpr std::size_t compact_from = 256;
+  if (next_ < compact_from || next_ * 2 < held_.size()) return;
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(next_));
+  next_ = 0;
+}
+
+}  // namespace tidegate::actors

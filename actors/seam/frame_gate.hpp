@@ -1,0 +1,79 @@
+// Sends the frames of a shell whose memory works by itself (work_progress.hpp). A frame goes
+// when all work that had begun when it was handed over has ended, so that it says nothing that
+// is not so yet; frames keep their order. While nothing is under way they go at once, and the
+// gate costs a comparison. To a shell's core a frame that waits here is one that is on its way.
+//
+// Of its home's thread. Once warm, nothing allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/seam/frame_sender.hpp"
+#include "actors/seam/ingress_memory.hpp"
+#include "actors/seam/shell_home.hpp"
+
+namespace tidegate::actors {
+
+class frame_gate {
+ public:
+  using peer_id = runtime::peer_id;
+  using send_token = runtime::send_token;
+
+  // All outlive it.
+  frame_gate(shell_home& home, frame_sender& sender, ingress_memory& memory)
+      : home_(home), sender_(sender), memory_(memory) {}
+
+  // As frame_sender::send().
+  void send(peer_id peer, const runtime::frame_header& header);
+  void send(peer_id peer, const runtime::frame_header& header,
+            std::span<const std::byte> payload, std::uint64_t priority, send_token done = 0);
+  // Sends the parameters of a slot as they are in a version buffer when the frame goes.
+  void send_parameters(peer_id peer, const runtime::frame_header& header, std::uint32_t slot,
+                       std::uint32_t version_buffer, std::uint64_t priority, send_token done);
+  // Sends a small frame past the sender. `payload` stays as it is.
+  void post(peer_id peer, const runtime::frame_header& header,
+            std::span<const std::byte> payload);
+
+  // What waits for this peer, here or in the sender, is not sent any more; appends the `done`
+  // of each such frame.
+  void drop(peer_id peer, std::vector<send_token>& tokens);
+  // Nothing that waits here is sent any more.
+  void drop() { clear(); }
+  // Sends what may go by now. To be called when work has ended.
+  void let_go();
+  // Frames that wait here or in the sender.
+  std::size_t waiting() const noexcept { return held_.size() - next_ + sender_.waiting(); }
+
+ private:
+  enum class held_kind : std::uint8_t { plain, payload, parameters, small };
+  struct held_frame {
+    std::uint64_t after = 0;  // a piece of work
+    held_kind kind = held_kind::plain;
+    bool is_dropped = false;
+    peer_id peer = 0;
+    runtime::frame_header header;
+    std::span<const std::byte> payload;
+    std::uint32_t slot = 0;
+    std::uint32_t version_buffer = 0;
+    std::uint64_t priority = 0;
+    send_token done = 0;
+  };
+
+  void pass(const held_frame& frame);
+  void go(const held_frame& frame);
+  void clear() {
+    held_.clear();
+    next_ = 0;
+  }
+
+  shell_home& home_;
+  frame_sender& sender_;
+  ingress_memory& memory_;
+  std::vector<held_frame> held_;  // from next_ on
+  std::size_t next_ = 0;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,66 @@
+"""Shards on devices: the same bits as on the host, whoever is killed, and an error at once where there is no device."""
+
+from faults import *
+
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "aggregator", "coordinator")}
+DEVICE = "emulated:3"
+
+
+class Devices(FaultTest):
+    def yaml(self, pause, shards, way="exchange", job={}, **cluster):
+        spec = json.loads(cluster_yaml({"job": {
+            "workers": 3, "mode": ["workload", 300, pause, way], "optimizer": {"name": "adam", "learning_rate": 0.01},
+            **job}}, **cluster))
+        spec["cluster"]["shards"] = shards
+        return json.dumps({**spec, "supervision": OFTEN})
+
+    def on_device(self, count):
+        return {"count": count, "device": DEVICE}
+
+    def test_same_bits_as_on_the_host_in_every_way(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, 1)))
+        for way, count, cluster in (("exchange", 2, {}), ("spans", 1, {"transport": "tcp"}), ("in_place", 2, {"replicas": 1}),
+                                    ("exchange", 1, {"transport": "tcp", "replicas": 1})):
+            with self.subTest(way=way, **cluster):
+                run = self.run_to_end(self.yaml(0, self.on_device(count), way=way, **cluster))
+                self.assertEqual(self.hash_of(run), expected)
+
+    def test_same_bits_with_aggregators_and_clipping(self):
+        job = {"gradients": {"clip_norm": 5.0}, "aggregators": {"fan_in": 2}}
+        expected = self.hash_of(self.run_to_end(self.yaml(0, 2, job=job)))
+        self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, self.on_device(2), job=job))), expected)
+
+    def test_same_bits_whoever_is_killed(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, 1)))
+        for seed, transport in enumerate(("auto", "tcp")):
+            with self.subTest(transport=transport):
+                run = self.launch(self.yaml(12000, self.on_device(2), replicas=1, transport=transport))
+                wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
+                chance = random.Random(seed)
+                for kill in range(6):
+                    self.kill(run, ("worker-0", "shard-0", "worker-1", "shard-1", "replica-1", "shard-0")[kill % 6])
+                    wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
+                               5 + kill + 1 or run.process.poll() is not None, 20, f"kill {kill} is made good; {run.output}")
+                    time.sleep(chance.uniform(0, 0.05))  # when, not whether: the moment is what is drawn
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assertEqual(self.count_events(run, "process_died"), 6)
+                self.assert_nothing_left(run)
+
+    def test_goes_back_to_a_checkpoint(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, 1)))
+        run = self.launch(self.yaml(12000, self.on_device(2), job={"checkpoint": {"every": "40 clocks"}}))
+        wait_until(lambda: self.count_events(run, "checkpoint") >= 1, 30, f"a checkpoint; {run.output}")
+        self.kill(run, "shard-1")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertGreaterEqual(self.count_events(run, "going_back"), 1)
+        self.assertEqual(self.hash_of(run), expected)
+
+    def test_a_gpu_that_is_not_there_is_told_before_anything_starts(self):
+        run = self.launch(self.yaml(0, 1), "--device", "cuda:1023")
+        self.assertEqual(run.wait(30), 2, run.output)
+        self.assertIn("cuda:1023", run.output)
+        self.assertFalse(run.run_dir.exists())
+
+
+main()
