@@ -22,16 +22,25 @@ constexpr std::size_t registered_bytes_min = std::size_t{1} << 20;  // worth a r
 }  // namespace
 
 runtime::expected<std::unique_ptr<device_engine>> device_engine::make(
-    devices::device& on, endpoint_memory& endpoint) {
+    devices::device& on, endpoint_memory& endpoint, const devices::queue_options& options) {
   std::unique_ptr<device_engine> engine(new device_engine(on, endpoint));
-  auto queue = devices::update_queue::make(on, {});
+  auto queue = devices::update_queue::make(on, options);
   if (!queue) return runtime::fail(queue.error());
   engine->queue_ = std::move(*queue);
+  endpoint.set_pinning([engine = engine.get()](std::span<const std::byte> memory) {
+    auto pinned = engine->pin({const_cast<std::byte*>(memory.data()), memory.size()},
+                              devices::host_access::read_only);
+    endpoint_memory::pin result;
+    if (pinned) result = std::make_shared<devices::host_memory>(std::move(*pinned));
+    return result;
+  });
   return engine;
 }
 
 // The queue waits for what is under way: what it reads and writes is there until then.
-device_engine::~device_engine() = default;
+device_engine::~device_engine() {
+  endpoint_.set_pinning(nullptr);
+}
 
 status device_engine::add_table(std::uint32_t table,
                                 std::span<const policies::owned_chunk> chunks,
@@ -84,21 +93,29 @@ void device_engine::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
   work.begin(work.begun() + 1);  // which never ends, so that poll() is called, and tells
 }
 
-// Memory that the device copies to by itself: whole pages, once for each version buffer of a
-// table. A device that cannot do that copies through its own.
+// Lets the device copy from and to memory by itself, if that is worth it: whole pages. Nothing
+// where it cannot: then it copies through memory of its own.
+std::optional<devices::host_memory> device_engine::pin(std::span<std::byte> memory,
+                                                       devices::host_access access) {
+  constexpr auto page = runtime::segment::page_bytes;
+  if (memory.size() < registered_bytes_min) return {};
+  const auto skipped = (page - reinterpret_cast<std::uintptr_t>(memory.data()) % page) % page;
+  const auto pages = memory.subspan(skipped, (memory.size() - skipped) / page * page);
+  auto registered = device_.register_host(pages, access);
+  if (!registered) return {};
+  return std::move(*registered);
+}
+
+// Once for each version buffer of a table.
 void device_engine::register_shown(std::uint32_t slot, std::uint32_t version_buffer) {
   const auto table = chunks_[slot].table;
   auto& tried = tried_[table];
   if (tried.size() <= version_buffer) tried.resize(version_buffer + std::size_t{1});
   if (tried[version_buffer]) return;
   tried[version_buffer] = true;
-  constexpr auto page = runtime::segment::page_bytes;
-  const auto bytes = endpoint_.bytes_of_table(table, version_buffer);
-  const auto skipped = (page - reinterpret_cast<std::uintptr_t>(bytes.data()) % page) % page;
-  if (bytes.size() < registered_bytes_min) return;
-  const auto pages = bytes.subspan(skipped, (bytes.size() - skipped) / page * page);
-  auto registered = device_.register_host(pages, devices::host_access::read_write);
-  if (registered) shown_.push_back(std::move(*registered));
+  auto pinned =
+      pin(endpoint_.bytes_of_table(table, version_buffer), devices::host_access::read_write);
+  if (pinned) shown_.push_back(std::move(*pinned));
 }
 
 void device_engine::apply(const step& next,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,8 +24,9 @@ namespace tidegate::actors {
 class device_engine final : public chunk_engine {
  public:
   // Both outlive it. Errors: those of the device.
-  static runtime::expected<std::unique_ptr<device_engine>> make(runtime::devices::device& on,
-                                                                endpoint_memory& endpoint);
+  static runtime::expected<std::unique_ptr<device_engine>> make(
+      runtime::devices::device& on, endpoint_memory& endpoint,
+      const runtime::devices::queue_options& options);
   ~device_engine() override;
   device_engine(const device_engine&) = delete;
   device_engine& operator=(const device_engine&) = delete;
@@ -61,6 +63,8 @@ class device_engine final : public chunk_engine {
   runtime::devices::input_place place_of(std::span<const float> memory) const;
   void prepare(std::uint32_t slot, std::uint32_t version_buffer);
   void register_shown(std::uint32_t slot, std::uint32_t version_buffer);
+  std::optional<runtime::devices::host_memory> pin(std::span<std::byte> memory,
+                                                   runtime::devices::host_access access);
   void has_begun() { endpoint_.work().begin(queue_->submitted()); }
 
   endpoint_memory& endpoint_;

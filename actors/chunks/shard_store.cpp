@@ -24,9 +24,10 @@ shard_store::shard_store(std::shared_ptr<runtime::memory_source> source,
 
 runtime::expected<std::unique_ptr<shard_store>> shard_store::on_device(
     std::shared_ptr<runtime::memory_source> source,
-    std::unique_ptr<runtime::devices::device> on) {
+    std::unique_ptr<runtime::devices::device> on,
+    const runtime::devices::queue_options& options) {
   std::unique_ptr<shard_store> store(new shard_store(std::move(source), std::move(on)));
-  auto engine = device_engine::make(*store->device_, store->memory_);
+  auto engine = device_engine::make(*store->device_, store->memory_, options);
   if (!engine) return runtime::fail(engine.error());
   store->engine_ = std::move(*engine);
   return store;

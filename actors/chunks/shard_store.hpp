@@ -19,6 +19,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/device/updates/update_queue.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/window.hpp"
@@ -29,10 +30,11 @@ class shard_store final : public shard_memory {
  public:
   // Steps on the host.
   explicit shard_store(std::shared_ptr<runtime::memory_source> source);
-  // Steps on this device. Errors: those of the device.
+  // Steps on this device, of which it uses so much. Errors: those of the device.
   static runtime::expected<std::unique_ptr<shard_store>> on_device(
       std::shared_ptr<runtime::memory_source> source,
-      std::unique_ptr<runtime::devices::device> on);
+      std::unique_ptr<runtime::devices::device> on,
+      const runtime::devices::queue_options& options = {});
 
   ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(const policies::open_table_call& table,

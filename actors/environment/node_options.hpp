@@ -28,6 +28,13 @@ namespace tidegate::actors {
 
 inline constexpr const char* one_host_variable = "TIDEGATE_ONE_HOST";
 
+// Where a shard keeps and steps its parameters; see cluster_spec.
+struct device_options {
+  std::string name;               // empty: in the host's memory
+  std::uint64_t memory = 0;       // bytes of it; 0: as many as it takes
+  std::uint64_t chunk_bytes = 0;  // of the largest chunk
+};
+
 struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
@@ -36,7 +43,7 @@ struct node_options {
   policies::group_member member;  // of the shard's group; of an aggregator: incarnation
   std::string job;                // of the aggregator
   std::string run_dir;            // of shards: where checkpoints are
-  std::string device;             // of shards: cluster_spec::device
+  device_options device;          // of shards
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };

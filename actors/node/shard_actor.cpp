@@ -19,14 +19,17 @@ status check_shard_device(const std::string& name) {
 }
 
 status shard::open_store() {
-  if (keeping_.device.empty()) {
+  const auto& where = keeping_.device;
+  if (where.name.empty()) {
     store_ = std::make_unique<shard_store>(home().link().memory());
     return {};
   }
-  auto device = runtime::devices::open_device(keeping_.device);
+  auto device = runtime::devices::open_device(where.name);
   if (!device) return device.error();
   runtime::log::info("keeps and steps its parameters on " + (*device)->name());
-  auto store = shard_store::on_device(home().link().memory(), std::move(*device));
+  auto store = shard_store::on_device(
+      home().link().memory(), std::move(*device),
+      {.cache_bytes = where.memory, .chunk_bytes_max = where.chunk_bytes});
   if (!store) return store.error();
   store_ = std::move(*store);
   return {};

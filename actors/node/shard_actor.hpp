@@ -11,6 +11,7 @@
 #include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/control/outage_reports.hpp"
+#include "actors/environment/node_options.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/shard/shard_shell.hpp"
@@ -23,7 +24,7 @@ struct shard_keeping {
   std::string run_dir;
   std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run
-  std::string device;       // where it steps; empty: on the host
+  device_options device;
 };
 
 // Returns ok if a shard may have that device in this process. Errors: those of

@@ -110,6 +110,9 @@ status endpoint_memory::map_gradients(const policies::member_key& member, std::u
   auto opened = home.memory.open(*name, reach_of(table), halves, halves);
   if (!opened) return opened.error();
   home.gradients[table] = *opened;
+  for (std::uint32_t half = 0; pinning_ && half < halves; ++half)
+    if (auto pinned = pinning_({opened->at(half), opened->bytes}))
+      home.pins.push_back(std::move(pinned));
   return {};
 }
 
@@ -161,10 +164,10 @@ void endpoint_memory::free(payload_handle handle) {
 void endpoint_memory::forget(const policies::member_key& member) {
   const auto at = members_.find(member);
   if (at == members_.end()) return;
-  auto memory = std::move(at->second.memory);
+  auto home = std::move(at->second);
   members_.erase(at);
-  const auto pushes = kept_in(memory);
-  if (pushes > 0) retired_.push_back({pushes, std::move(memory)});
+  const auto pushes = kept_in(home.memory);
+  if (pushes > 0) retired_.push_back({pushes, std::move(home.memory), std::move(home.pins)});
 }
 
 void endpoint_memory::count_off(const float* gradient) {

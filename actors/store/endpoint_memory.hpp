@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "actors/seam/ingress_memory.hpp"
@@ -25,6 +27,13 @@ namespace tidegate::actors {
 class endpoint_memory final : public ingress_memory {
  public:
   explicit endpoint_memory(std::shared_ptr<runtime::memory_source> source);
+
+  // Lets a device read gradients where members write them: called with each stretch of memory
+  // that is mapped. What it returns is let go of before the memory is unmapped.
+  using pin = std::shared_ptr<const void>;
+  void set_pinning(std::function<pin(std::span<const std::byte>)> pinning) {
+    pinning_ = std::move(pinning);
+  }
 
   // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
   // is short); then the slots are used up, and the table may be added again with others.
@@ -102,6 +111,7 @@ class endpoint_memory final : public ingress_memory {
 
   struct member_memory {
     runtime::window_map memory;
+    std::vector<pin> pins;                               // of it; go before it
     std::map<std::uint32_t, runtime::window> gradients;  // by table
   };
   // Of a process that has been replaced, mapped as long as pushes lie in it that are not summed
@@ -109,6 +119,7 @@ class endpoint_memory final : public ingress_memory {
   struct retired_memory {
     std::size_t pushes = 0;
     runtime::window_map memory;
+    std::vector<pin> pins;
   };
 
   policies::payload_handle keep(payload kept);
@@ -127,6 +138,7 @@ class endpoint_memory final : public ingress_memory {
   std::vector<chunk_memory> chunks_;  // by slot
   std::vector<payload> payloads_;     // by handle - 1
   std::vector<policies::payload_handle> payloads_free_;
+  std::function<pin(std::span<const std::byte>)> pinning_;
 };
 
 }  // namespace tidegate::actors

@@ -81,7 +81,8 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.run_dir = line.run_dir;
   options.job = line.job;
   options.transport = spec.transport;
-  options.device = spec.device;
+  options.device = {
+      .name = spec.device, .memory = spec.device_memory, .chunk_bytes = spec.chunk_bytes};
   options.start_timeout_ms = spec.start_timeout_ms;
   const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)

@@ -36,6 +36,18 @@ bool is_device(std::string_view name) {
   return runtime::devices::parse_device_name(name).has_value();
 }
 
+// Reads device_memory when chunk_bytes is known.
+void read_device_memory(const section& from, policies::cluster_spec& into) {
+  const auto* value = from.get("shards");
+  if (value == nullptr || !value->is_map()) return;
+  constexpr auto most = std::uint64_t{1} << 40;
+  const auto map = from.child("shards");
+  map.bytes("device_memory", into.device_memory,
+            runtime::limits::device_chunks_min * into.chunk_bytes, most, 1);
+  if (into.device_memory > 0 && into.device.empty())
+    map.wrong("device_memory", "is for shards on a device");
+}
+
 void read_shards(const section& from, std::uint64_t& shards, std::string& device) {
   const auto* value = from.get("shards");
   if (value == nullptr || !value->is_map()) {
@@ -63,6 +75,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
   from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
              64);
+  read_device_memory(from, into);
   from.duration_ms("start_timeout", timeout_ms, 1, start_timeout_ms_max);
   const auto control = from.child("control");
   control.text("host", into.control_host, is_host);

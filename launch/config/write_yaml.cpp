@@ -158,6 +158,10 @@ std::string faults_text(const policies::fault_spec& faults) {
   return text;
 }
 
+std::string memory_text(std::uint64_t bytes) {
+  return bytes == 0 ? "" : ", device_memory: " + format_bytes(bytes);
+}
+
 }  // namespace
 
 std::string write_yaml(const policies::cluster_spec& spec) {
@@ -171,7 +175,8 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   const auto count = std::to_string(processes);
   text += "  shards: " +
           (spec.device.empty() ? count
-                               : "{count: " + count + ", device: " + quote(spec.device) + "}") +
+                               : "{count: " + count + ", device: " + quote(spec.device) +
+                                     memory_text(spec.device_memory) + "}") +
           "\n";
   if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
   text += "  replicas: " + std::to_string(spec.replicas) + "\n";

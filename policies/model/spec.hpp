@@ -209,7 +209,8 @@ struct cluster_spec {
   // Of the process of each shard, by name (runtime/device/device_name.hpp), where it keeps and
   // steps its parameters; empty: in the host's memory.
   std::string device;
-  std::uint32_t replicas = 0;  // of each shard, below group_size_max
+  std::uint64_t device_memory = 0;  // bytes of it that hold chunks; 0: all that they take
+  std::uint32_t replicas = 0;       // of each shard, below group_size_max
   // The slots of processes that shards begin in, where they may move (shard_map); 0: each shard
   // has its own processes, and stays there.
   std::uint32_t slots = 0;

@@ -18,6 +18,8 @@ inline constexpr std::uint32_t host_peers_max = workers_max + shards_max - 1;
 inline constexpr std::uint32_t tables_max = 65'536;  // per cluster
 inline constexpr std::uint64_t chunk_bytes_min = 64;
 inline constexpr std::uint64_t chunk_bytes_max = 64ull << 20;
+// Arrays of chunks that a device has room for, at least, where its memory is a cache.
+inline constexpr std::uint64_t device_chunks_min = 16;
 inline constexpr std::uint64_t table_elements_max = 1ull << 40;
 inline constexpr std::uint64_t table_chunks_max = 1u << 20;
 inline constexpr std::uint32_t name_bytes_max = 128;  // of jobs, tables, metrics

@@ -115,6 +115,9 @@ enum class planted_bug : std::uint8_t {
   device_waits_on_the_reactor,
   device_loss_ignored,
   device_result_told_before_it_is_there,
+  device_page_taken_while_used,
+  device_page_not_moved_out,
+  device_page_not_waited_for,
 
   // Mistakes of shards whose memory works by itself: simulated devices find them.
   frame_ahead_of_its_work = 176,
@@ -135,8 +138,7 @@ inline constexpr auto planted_checkpoint_bug_first =
 inline constexpr auto planted_checkpoint_bug_last =
     planted_bug::checkpoint_believed_before_synced;
 inline constexpr auto planted_device_bug_first = planted_bug::device_copy_not_waited_for;
-inline constexpr auto planted_device_bug_last =
-    planted_bug::device_result_told_before_it_is_there;
+inline constexpr auto planted_device_bug_last = planted_bug::device_page_not_waited_for;
 
 inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_of_its_work;
 inline constexpr auto planted_shard_device_bug_last =

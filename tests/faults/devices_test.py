@@ -7,9 +7,9 @@ DEVICE = "emulated:3"
 
 
 class Devices(FaultTest):
-    def yaml(self, pause, shards, way="exchange", job={}, **cluster):
+    def yaml(self, pause, shards, way="exchange", job={}, clocks=300, **cluster):
         spec = json.loads(cluster_yaml({"job": {
-            "workers": 3, "mode": ["workload", 300, pause, way], "optimizer": {"name": "adam", "learning_rate": 0.01},
+            "workers": 3, "mode": ["workload", clocks, pause, way], "optimizer": {"name": "adam", "learning_rate": 0.01},
             **job}}, **cluster))
         spec["cluster"]["shards"] = shards
         return json.dumps({**spec, "supervision": OFTEN})
@@ -24,6 +24,13 @@ class Devices(FaultTest):
             with self.subTest(way=way, **cluster):
                 run = self.run_to_end(self.yaml(0, self.on_device(count), way=way, **cluster))
                 self.assertEqual(self.hash_of(run), expected)
+
+    def test_same_bits_with_a_cache_that_is_too_small_for_all(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, 1, clocks=60, chunk_bytes=1024)))
+        shards = {**self.on_device(1), "device_memory": "16KiB"}
+        for cluster in ({}, {"replicas": 1, "transport": "tcp"}):
+            with self.subTest(**cluster):
+                self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, shards, clocks=60, chunk_bytes=1024, **cluster))), expected)
 
     def test_same_bits_with_aggregators_and_clipping(self):
         job = {"gradients": {"clip_norm": 5.0}, "aggregators": {"fan_in": 2}}

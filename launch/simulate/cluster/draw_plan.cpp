@@ -193,6 +193,13 @@ void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
     plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
 }
 
+// Draws of its own: what else a seed draws stays what it was.
+void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
+  draws chance(seed + 29);
+  plan.on_devices = chance.chance(of.on_devices);
+  plan.devices_lost = of.devices_lost;
+}
+
 // Writes that fail in the run folder.
 void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) {
   plan.run_disk = of.run_disk;
@@ -274,9 +281,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_spares(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
-  draws devices(seed + 29);
-  plan.on_devices = devices.chance(of.on_devices);
-  plan.devices_lost = of.devices_lost;
+  draw_devices(of, seed, plan);
   return plan;
 }
 

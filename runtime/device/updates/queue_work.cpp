@@ -40,10 +40,12 @@ bool update_queue::queue_step(ticket of) {
       if (!has_ended(slot->consumed)) return false;
       staging_->take();
     }
-    if (item.queued == 0 && !is_ok(wait_for_reads(item.step.chunk))) return false;
+    if (item.queued == 0 && (!is_ok(wait_for_reads(item.step.chunk)) || !is_ok(bring(item))))
+      return false;
     if (!is_ok(queue_piece(of, slot, count))) return false;
     item.queued += count;
   }
+  if (!is_ok(memory_.used(steps_))) return false;
   // What lies on the device has been read when the kernels have ended.
   const auto reader = item.reads_device ? steps_ : copies_;
   return is_ok(device_.record(reader, events_of(of).inputs_read)) &&
@@ -133,7 +135,6 @@ status update_queue::wait_for_reads(chunk_index chunk) {
 // slot.
 bool update_queue::queue_write(ticket of) {
   auto& item = at(of);
-  auto* const to = reinterpret_cast<std::byte*>(memory_.at(item.array));
   const auto elements = memory_.elements(item.array.chunk);
   while (item.queued < elements) {
     auto count = elements;
@@ -147,42 +148,72 @@ bool update_queue::queue_write(ticket of) {
       from = {slot->pinned, count * sizeof(float)};
       std::memcpy(slot->pinned, item.memory.data() + item.queued * sizeof(float), from.size());
     }
-    if (item.queued == 0 && !is_ok(wait_for_reads(item.array.chunk))) return false;
+    if (item.queued == 0 && (!is_ok(wait_for_reads(item.array.chunk)) || !is_ok(bring(item))))
+      return false;
+    auto* const to = reinterpret_cast<std::byte*>(memory_.at(item.array));
     if (!is_ok(device_.copy_in(steps_, to + item.queued * sizeof(float), from))) return false;
     if (slot != nullptr && !is_ok(device_.record(steps_, slot->consumed))) return false;
     item.queued += count;
   }
-  return is_ok(device_.record(steps_, events_of(of).inputs_read)) &&
+  return is_ok(memory_.used(steps_)) &&
+         is_ok(device_.record(steps_, events_of(of).inputs_read)) &&
          is_ok(device_.record(steps_, events_of(of).done));
+}
+
+// Lets the arrays of an operation be on the device.
+status update_queue::bring(const operation& item) {
+  using access = chunk_pages::access;
+  if (item.kind != operation_kind::step) {
+    const chunk_memory::array_use array{
+        item.array, item.kind == operation_kind::read ? access::read : access::overwrite};
+    return memory_.bring({&array, 1}, steps_);
+  }
+  const auto& step = item.step;
+  chunk_memory::array_use arrays[chunk_pages::wanted_max];
+  std::size_t count = 0;
+  const auto add = [&](array_kind kind, std::uint32_t copy, access mode) {
+    arrays[count++] = {{.chunk = step.chunk, .kind = kind, .copy = copy}, mode};
+  };
+  const bool in_place = step.from == step.to;
+  add(array_kind::parameters, step.from, in_place ? access::update : access::read);
+  if (!in_place) add(array_kind::parameters, step.to, access::overwrite);
+  const auto states = memory_.states(step.chunk);
+  if (states >= 1) add(array_kind::state1, 0, access::update);
+  if (states >= 2) add(array_kind::state2, 0, access::update);
+  if (step.sum) add(array_kind::sum, *step.sum, access::overwrite);
+  return memory_.bring({arrays, count}, steps_);
+}
+
+// From here on the array stays as it is until it has been read.
+bool update_queue::begin_read(ticket of) {
+  if (!is_ok(bring(at(of))) || !is_ok(device_.record(steps_, events_of(of).ready)))
+    return false;
+  return is_planted(planted_bug::device_read_before_the_step) ||
+         is_ok(device_.wait(reads_, events_of(of).ready));
 }
 
 // Returns false if it waits for a slot.
 bool update_queue::queue_read(ticket of) {
   auto& item = at(of);
-  if (item.queued == 0) {
-    if (!is_ok(device_.record(steps_, events_of(of).ready))) return false;
-    if (!is_planted(planted_bug::device_read_before_the_step) &&
-        !is_ok(device_.wait(reads_, events_of(of).ready)))
-      return false;
-  }
   if (item.is_pageable) {
     if (!queue_results(of)) return false;
   } else {
+    if (!begin_read(of)) return false;
     const auto* from = reinterpret_cast<const std::byte*>(memory_.at(item.array));
     if (!is_ok(device_.copy_out(reads_, item.memory, from))) return false;
   }
   chunks_[item.array.chunk].last_read = of;
-  return is_ok(device_.record(reads_, events_of(of).done));
+  return is_ok(memory_.used(reads_)) && is_ok(device_.record(reads_, events_of(of).done));
 }
 
 // Brings an array into slots, from which take_results() copies it.
 bool update_queue::queue_results(ticket of) {
   auto& item = at(of);
-  const auto* const from = memory_.at(item.array);
   const auto elements = memory_.elements(item.array.chunk);
   while (item.queued < elements) {
     auto* const slot = results_->take();
-    if (slot == nullptr) return false;
+    if (slot == nullptr || (item.queued == 0 && !begin_read(of))) return false;
+    const auto* const from = memory_.at(item.array);
     slot->of = of;
     slot->first = item.queued;
     slot->count = std::min(elements - item.queued, results_->slot_bytes() / sizeof(float));

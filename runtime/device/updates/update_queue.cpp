@@ -24,6 +24,15 @@ status update_queue::set_up(const queue_options& options) {
     if (!created) return created.error();
     *on = *created;
   }
+  if (options.cache_bytes > 0) {
+    TIDEGATE_ASSERT(options.cache_bytes >= cache_bytes_min(options.chunk_bytes_max),
+                    "a cache has room for the chunks of some operations");
+    const auto frames = options.cache_bytes / options.chunk_bytes_max;
+    if (auto paged =
+            memory_.page({.frame_bytes = options.chunk_bytes_max, .frames_max = frames});
+        !paged.ok())
+      return paged;
+  }
   auto slots = staging::make(device_, options.slots, options.slot_bytes);
   if (!slots) return slots.error();
   staging_.emplace(std::move(*slots));

@@ -29,6 +29,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/updates/chunk_memory.hpp"
 #include "runtime/device/updates/requests.hpp"
@@ -41,7 +42,16 @@ struct queue_options {
   std::uint32_t operations_max = 64;  // under way on the device at a time
   std::uint32_t slots = 4;            // for gradients of the host, and as many for results
   std::size_t slot_bytes = std::size_t{4} << 20;
+  // Above 0 the device's memory is a cache of so many bytes for chunks, the largest of which
+  // has so many. What it lacks room for is in memory of the host, and brought ahead of its use.
+  std::uint64_t cache_bytes = 0;
+  std::uint64_t chunk_bytes_max = 0;
 };
+
+// The least cache_bytes for chunks of so many bytes.
+constexpr std::uint64_t cache_bytes_min(std::uint64_t chunk_bytes_max) {
+  return limits::device_chunks_min * chunk_bytes_max;
+}
 
 class update_queue {
  public:
@@ -89,6 +99,7 @@ class update_queue {
   ticket submitted() const noexcept { return submitted_; }  // the last; 0: none yet
   ticket done() const noexcept { return done_; }            // the last that was told of as done
   bool is_idle() const noexcept { return submitted_ == done_; }
+  std::uint64_t pages_moved() const noexcept { return memory_.pages_moved(); }
   const status& failure() const noexcept { return failure_; }
 
   // The powers of a chunk's betas after all steps that were queued.
@@ -145,8 +156,10 @@ class update_queue {
   status queue_piece(ticket of, staging::slot* slot, std::size_t count);
   status stage(std::span<const step_input> inputs, staging::slot& slot, std::size_t count);
   status launch_piece(const operation& item, std::size_t count);
+  status bring(const operation& item);
   bool queue_write(ticket of);
   bool queue_read(ticket of);
+  bool begin_read(ticket of);
   bool queue_results(ticket of);
   void take_results();
   status wait_for_reads(chunk_index chunk);

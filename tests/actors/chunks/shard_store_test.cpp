@@ -222,6 +222,57 @@ TEST_P(both_stores, hand_chunks_over_to_each_other) {
   EXPECT_TRUE(equal(fresh_host.shown(2, 0), fresh_device.shown(2, 0)));
 }
 
+// With a cache that has room for a third of the arrays.
+TEST(shard_store_on_a_device, a_cache_changes_no_bit) {
+  constexpr std::uint64_t elements = 2000;
+  constexpr std::uint32_t chunks = 12;
+  std::vector<policies::owned_chunk> places;
+  for (std::uint32_t i = 0; i < chunks; ++i)
+    places.push_back({.chunk = i, .slot = i, .first = i * elements, .elements = elements});
+  auto host = std::make_unique<shard_store>(std::make_shared<runtime::heap_source>());
+  auto cached =
+      shard_store::on_device(std::make_shared<runtime::heap_source>(), make_device(31),
+                             {.slot_bytes = std::size_t{64} << 10,
+                              .cache_bytes = devices::cache_bytes_min(elements * sizeof(float)),
+                              .chunk_bytes_max = elements * sizeof(float)});
+  ASSERT_TRUE(cached) << cached.error().message();
+  std::uint32_t current[chunks] = {};
+  std::vector<float> gradient(elements);
+  for (auto* store : {host.get(), cached->get()})
+    ASSERT_TRUE(store
+                    ->add_table(weights(policies::optimizer_kind::adam), places,
+                                {.workers = 2, .members = 40, .keeps = 1})
+                    .ok());
+  runtime::rng random(3);
+  for (std::uint64_t clock = 0; clock < 150; ++clock) {
+    const auto slot = static_cast<std::uint32_t>(random.below(chunks));
+    const effects::apply step{.slot = slot,
+                              .count = 1,
+                              .from = current[slot],
+                              .to = static_cast<std::uint32_t>(random.below(3)),
+                              .clock = clock};
+    current[slot] = step.to;
+    for (auto* store : {host.get(), cached->get()}) {
+      auto room = store->ingress().lease(elements * sizeof(float));
+      ASSERT_TRUE(room);
+      for (std::uint64_t i = 0; i < elements; ++i)
+        room.floats()[i] = runtime::uniform_signed(clock, i);
+      const effects::input input{.payload = store->ingress().keep(std::move(room))};
+      store->apply(step, {&input, 1});
+      store->ingress().release(input.payload);
+      store->show({&slot, 1}, step.to);
+    }
+    while (clock % 10 == 9 && !(*cached)->ingress().work().is_idle())
+      ASSERT_TRUE((*cached)->poll().ok());
+  }
+  while (!(*cached)->ingress().work().is_idle()) ASSERT_TRUE((*cached)->poll().ok());
+  for (std::uint32_t slot = 0; slot < chunks; ++slot) {
+    const auto expected = host->ingress().payload_of({}, slot, current[slot]);
+    const auto found = (*cached)->ingress().payload_of({}, slot, current[slot]);
+    EXPECT_TRUE(std::ranges::equal(expected, found)) << slot;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(optimizers, both_stores,
                          testing::Values(policies::optimizer_kind::sgd,
                                          policies::optimizer_kind::momentum,

@@ -75,11 +75,24 @@ TEST(overrides, refuse_what_is_no_assignment) {
   EXPECT_THAT(refusal(fashion_yaml(), {"jobs.\"mlp.workers=3"}), HasSubstr("has no '='"));
   EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.workers=[1"}),
               StartsWith("--set jobs.mlp.workers=[1: not valid YAML: "));
-  EXPECT_THAT(
-      refusal(fashion_yaml(), {"cluster.shards.x=1"}),
-      StartsWith("--set cluster.shards.x=1: cluster.shards is a plain value, not a map"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"cluster.name.x=1"}),
+              StartsWith("--set cluster.name.x=1: cluster.name is a plain value, not a map"));
   EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.command.0=x"}),
               HasSubstr("is a list, not a map"));
+}
+
+TEST(overrides, of_the_shards_keep_their_number) {
+  const auto spec = must({"cluster.shards=3", "cluster.shards.device=emulated:2",
+                          "cluster.shards.device_memory=8MiB"});
+  EXPECT_EQ(spec.shards, 3U);
+  EXPECT_EQ(spec.device, "emulated:2");
+  EXPECT_EQ(spec.device_memory, 8U << 20);
+  EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device=gpu"}), HasSubstr("cuda:N"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device=emulated:2",
+                                       "cluster.shards.device_memory=64KiB"}),
+              HasSubstr("16 * cluster.chunk_bytes"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device_memory=8MiB"}),
+              HasSubstr("is for shards on a device"));
 }
 
 TEST(overrides, list_all_problems_too) {

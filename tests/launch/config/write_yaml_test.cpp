@@ -34,6 +34,8 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   EXPECT_EQ(a->hosts, b->hosts);
   EXPECT_EQ(a->coordinator_host, b->coordinator_host);
   EXPECT_EQ(a->shards, b->shards);
+  EXPECT_EQ(a->device, b->device);
+  EXPECT_EQ(a->device_memory, b->device_memory);
   EXPECT_EQ(a->shard_hosts, b->shard_hosts);
   EXPECT_EQ(a->transport, b->transport);
   EXPECT_EQ(a->chunk_bytes, b->chunk_bytes);
@@ -135,6 +137,11 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
     EXPECT_THAT(spec.error().message(), testing::HasSubstr(told));
     EXPECT_THAT(spec.error().message(), testing::HasSubstr("c.yaml:5:"));
   }
+}
+
+TEST(write_yaml, keeps_where_shards_are) {
+  expect_round_trip(fashion_yaml(),
+                    {"cluster.shards.device=cuda:1", "cluster.shards.device_memory=64MiB"});
 }
 
 TEST(write_yaml, keeps_aggregators) {

@@ -15,6 +15,7 @@
 #include "tests/runtime/device/updates/chunk_copy.hpp"
 #include "tests/runtime/device/updates/patience.hpp"
 #include "tests/runtime/device/updates/result_memory.hpp"
+#include "tests/runtime/device/updates/window_reader.hpp"
 #include "tests/runtime/device/updates/worker_gradients.hpp"
 
 namespace tidegate::tests {
@@ -84,10 +85,7 @@ class trial {
   result_memory results_{results_max, array_bytes};
 
   // What another process sees of the parameters; on emulated devices.
-  std::vector<device_memory> windows_;  // by version buffer
-  std::vector<chunk_memory::place> places_;
-  stream reader_{};
-  event seen_{};
+  window_reader reader_{device_};
 
   std::unique_ptr<update_queue> queue_;
   runtime::optimizer_options options_;
@@ -114,7 +112,8 @@ void trial::set_up() {
   options_.learning_rate = 0.05F;
   options_.weight_decay = 0.01F;
   options_.clip_value = random_.below(2) == 0 ? 0.0F : 0.5F;
-  const auto count = 1 + random_.below(3);
+  const bool is_paged = random_.below(2) == 0;  // then more than there are frames for
+  const auto count = is_paged ? 4 + random_.below(5) : 1 + random_.below(3);
   const std::uint64_t most[] = {100, 2000, elements_max};
   for (std::uint64_t i = 0; i < count; ++i)
     elements_.push_back(1 + random_.below(most[random_.below(3)]));
@@ -122,13 +121,16 @@ void trial::set_up() {
             .states = traits.state_arrays,
             .version_buffers = static_cast<std::uint32_t>(1 + random_.below(3)),
             .sums = static_cast<std::uint32_t>(random_.below(3))};
-  waiting_most_ = 1 + random_.below(random_.below(2) == 0 ? 4 : 30);
+  waiting_most_ = 1 + random_.below(random_.below(2) == 0 ? 4 : 40);
   set_up_failed_ = !gradients_.set_up(device_).ok() || !results_.set_up(device_).ok();
   if (set_up_failed_) return;
   auto queue = update_queue::make(
-      device_, {.operations_max = static_cast<std::uint32_t>(1 + random_.below(12)),
-                .slots = static_cast<std::uint32_t>(1 + random_.below(4)),
-                .slot_bytes = slot_bytes_min * (1 + random_.below(2))});
+      device_,
+      {.operations_max = static_cast<std::uint32_t>(1 + random_.below(is_paged ? 40 : 12)),
+       .slots = static_cast<std::uint32_t>(1 + random_.below(is_paged ? 40 : 4)),
+       .slot_bytes = slot_bytes_min * (1 + random_.below(2)),
+       .cache_bytes = is_paged ? cache_bytes_min(array_bytes) : 0,
+       .chunk_bytes_max = array_bytes});
   if (!has(queue)) return;
   const auto first = (*queue)->add_table(shape_);
   if (!has(first)) return;
@@ -137,21 +139,9 @@ void trial::set_up() {
     set_up_failed_ = set_up_failed_ || !(*queue)->prepare(*first + chunk, i).ok();
   }
   if (set_up_failed_) return;
-  if (emulated_ != nullptr) {
-    for (std::uint32_t i = 0; i < shape_.version_buffers; ++i) {
-      const auto place = (*queue)->place_of(*first, i);
-      if (!has(place)) return;
-      auto window = device_.open_window(place->name);
-      if (!has(window)) return;
-      windows_.push_back(std::move(*window));
-      places_.push_back(*place);
-    }
-    const auto reader = device_.make_stream();
-    const auto seen = device_.make_event();
-    if (!has(reader) || !has(seen)) return;
-    reader_ = *reader;
-    seen_ = *seen;
-  }
+  set_up_failed_ =
+      emulated_ != nullptr && !reader_.open(**queue, *first, shape_.version_buffers).ok();
+  if (set_up_failed_) return;
   queue_ = std::move(*queue);
   for (const auto elements : elements_) chunks_.emplace_back(elements, shape_);
 }
@@ -171,7 +161,8 @@ array_name trial::draw_array() {
 }
 
 void trial::submit() {
-  drain([&] { return !queue_ || last_ - last_done_ < waiting_most_; });
+  if (last_ - last_done_ >= waiting_most_ || random_.below(4) == 0)
+    drain([&] { return last_ - last_done_ < waiting_most_; });
   if (!queue_ || is_over()) return;
   const auto kind = random_.below(10);
   if (kind < 6) return submit_step();
@@ -343,28 +334,22 @@ void trial::take_done(ticket of) {
 // As a worker on the same device does when it is told that the step is done.
 void trial::read_in_place(const array_name& parameters) {
   auto* const registered = results_.find_registered();
-  if (registered == nullptr) return;
-  auto& values = chunks_[parameters.chunk].array(parameters);
-  auto offset = places_[parameters.copy].offset;
+  if (registered == nullptr || !reader_.is_open()) return;
+  const auto& values = chunks_[parameters.chunk].array(parameters);
+  std::uint64_t offset = 0;
   for (chunk_index chunk = 0; chunk < parameters.chunk; ++chunk)
     offset += elements_[chunk] * sizeof(float);
   const std::span result(registered, values.size() * sizeof(float));
-  if (!device_.copy_out(reader_, result, windows_[parameters.copy].data() + offset).ok() ||
-      !device_.record(reader_, seen_).ok())
-    return;
-  patience waiting;
-  while (true) {
-    const auto ended = device_.has_ended(seen_);
-    if (!ended) return;
-    if (*ended) break;
-    if (waiting.is_over()) return problem("a reader's event does not end");
-  }
+  const auto ended = reader_.read(parameters.copy, offset, result);
+  if (!ended) return;
+  if (!*ended) return problem("a reader's event does not end");
   if (std::memcmp(result.data(), values.data(), result.size()) != 0)
     problem("other bits in what was read in place");
   ++report_.seen;
 }
 
 void trial::check_end() {
+  if (queue_) report_.pages_moved = queue_->pages_moved();
   if (is_over()) return;
   if (set_up_failed_) {
     report_.is_lost = true;

@@ -17,6 +17,7 @@ struct trial_report {
   std::string problem;  // the first; empty: none
   bool is_lost = false;
   std::uint64_t steps = 0, reads = 0, seen = 0;  // seen: parameters, in place
+  std::uint64_t pages_moved = 0;                 // of a cache
 };
 
 // On any device, also a GPU.
