@@ -60,6 +60,9 @@ class chunk_engine {
   virtual void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) = 0;
   // shard_memory::poll().
   virtual runtime::status poll() = 0;
+  // Waits until so much work has ended that what it needs is bounded. Only while a table is set
+  // up. Errors: those of poll().
+  virtual runtime::status keep_up() = 0;
   // Keeps something until all work that has begun by now has ended.
   virtual void keep(std::shared_ptr<const void> owner) = 0;
 

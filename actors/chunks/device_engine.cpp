@@ -53,7 +53,11 @@ status device_engine::add_table(std::uint32_t table,
                                         .states = shape.states,
                                         .version_buffers = buffers,
                                         .sums = shape.keeps_sums ? 1U : 0U});
-  if (!first) return first.error();
+  if (!first) {
+    // One that is lost is told of by poll(), too: the process ends.
+    if (first.error().code() != runtime::errc::io_error) give_up(first.error());
+    return first.error();
+  }
   auto index = *first;
   for (const auto& chunk : chunks) {
     if (chunks_.size() <= chunk.slot) chunks_.resize(chunk.slot + std::size_t{1});
@@ -65,8 +69,24 @@ status device_engine::add_table(std::uint32_t table,
     place.shown[0] = true;
     const std::span<const float> initial(endpoint_.at(chunk.slot, 0), chunk.elements);
     queue_->write({.chunk = place.index}, initial, place_of(initial));
+    has_begun();
+    if (auto bounded = keep_up(); !bounded.ok()) return bounded;
   }
-  has_begun();
+  return {};
+}
+
+void device_engine::give_up(const status& why) {
+  if (!failure_.ok()) return;
+  failure_ = why;
+  auto& work = endpoint_.work();
+  work.begin(work.begun() + 1);  // which never ends, so that poll() is called, and tells
+}
+
+// While a table is set up, which may take long: as much waits as a device has under way twice.
+status device_engine::keep_up() {
+  constexpr devices::ticket waiting_max = 128;
+  while (queue_->submitted() - queue_->done() > waiting_max)
+    if (auto polled = poll(); !polled.ok()) return polled;
   return {};
 }
 
@@ -87,10 +107,7 @@ input_place device_engine::place_of(std::span<const float> memory) const {
 // Where there is no room for another version the device is of no more use than a lost one.
 void device_engine::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
   const auto ready = queue_->prepare(chunks_[slot].index, version_buffer);
-  if (ready.ok() || !failure_.ok()) return;
-  failure_ = ready;
-  auto& work = endpoint_.work();
-  work.begin(work.begun() + 1);  // which never ends, so that poll() is called, and tells
+  if (!ready.ok()) give_up(ready);
 }
 
 // Lets the device copy from and to memory by itself, if that is worth it: whole pages. Nothing

@@ -38,6 +38,7 @@ class device_engine final : public chunk_engine {
   void read(const array_name& array, std::span<float> to,
             std::shared_ptr<const void> keeps) override;
   void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override;
+  runtime::status keep_up() override;
   runtime::status poll() override;
   void keep(std::shared_ptr<const void> owner) override;
   const runtime::kernels::beta_powers& powers(std::uint32_t slot) const override {
@@ -61,6 +62,7 @@ class device_engine final : public chunk_engine {
 
   runtime::devices::array_name name_of(const array_name& array) const;
   runtime::devices::input_place place_of(std::span<const float> memory) const;
+  void give_up(const runtime::status& why);
   void prepare(std::uint32_t slot, std::uint32_t version_buffer);
   void register_shown(std::uint32_t slot, std::uint32_t version_buffer);
   std::optional<runtime::devices::host_memory> pin(std::span<std::byte> memory,

@@ -25,6 +25,7 @@ class host_engine final : public chunk_engine {
             std::shared_ptr<const void> keeps) override;
   void show(std::span<const std::uint32_t>, std::uint32_t) override {}
   runtime::status poll() override { return {}; }
+  runtime::status keep_up() override { return {}; }
   void keep(std::shared_ptr<const void>) override {}
   const runtime::kernels::beta_powers& powers(std::uint32_t slot) const override {
     return chunks_[slot].powers;

@@ -54,18 +54,14 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
-  if (device_ && options.inputs > runtime::devices::launch_inputs_max)
-    return {runtime::errc::over_limit,
-            "a device sums the pushes of " +
-                std::to_string(runtime::devices::launch_inputs_max) + " members at most, not " +
-                std::to_string(options.inputs) + "; let aggregators push for them"};
   if (auto room = memory_.add_table(table.table, chunks,
                                     {.workers = options.workers,
                                      .members = options.members,
                                      .copies = 1 + arrays + options.keeps});
       !room.ok())
     return room;
-  auto added = options.replicated ? add_sums(table.table, chunks) : status();
+  auto added = check_inputs(options.inputs);
+  if (added.ok() && options.replicated) added = add_sums(table.table, chunks);
   if (added.ok()) {
     for (const auto& chunk : chunks)
       write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
@@ -80,6 +76,14 @@ status shard_store::add_table(const policies::open_table_call& table,
   for (const auto& chunk : chunks)
     for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
   return {};
+}
+
+status shard_store::check_inputs(std::uint32_t inputs) const {
+  constexpr auto most = runtime::devices::launch_inputs_max;
+  if (!device_ || inputs <= most) return {};
+  return {runtime::errc::over_limit, "a device sums the pushes of " + std::to_string(most) +
+                                         " members at most, not " + std::to_string(inputs) +
+                                         "; let aggregators push for them"};
 }
 
 status shard_store::add_sums(std::uint32_t table,
@@ -164,6 +168,7 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
       if (auto read = from.read(folder, table, i, chunk.first, values); !read.ok()) return read;
       engine_->write(i == 0 ? array_name{.slot = chunk.slot} : state_name(chunk.slot, i - 1),
                      values);
+      if (auto bounded = engine_->keep_up(); !bounded.ok()) return bounded;
     }
     engine_->set_powers(chunk.slot, {about.beta1_power, about.beta2_power});
     core.snapshots().restore(chunk.slot, about.version, about.ranks);

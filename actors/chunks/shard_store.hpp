@@ -100,6 +100,7 @@ class shard_store final : public shard_memory {
   shard_store(std::shared_ptr<runtime::memory_source> source,
               std::unique_ptr<runtime::devices::device> on);
   static array_name state_name(std::uint32_t slot, std::uint32_t index);
+  runtime::status check_inputs(std::uint32_t inputs) const;
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
   std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
 

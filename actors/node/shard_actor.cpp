@@ -67,7 +67,7 @@ shard::behavior_type shard::make_behavior() {
 }
 
 void shard::on_exit() {
-  shell_->ingress().sender().post_all();
+  shell_->finish();
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
   home().close_link();

@@ -6,8 +6,19 @@ namespace tidegate::actors {
 
 using runtime::frame_header;
 
+namespace {
+
+// There are time-outs for its answer, which know nothing of a device.
+bool is_about_connection(const frame_header& header) {
+  return header.kind == runtime::frame_kind::resend ||
+         header.kind == runtime::frame_kind::resent;
+}
+
+}  // namespace
+
 void frame_gate::send(peer_id peer, const frame_header& header) {
-  if (memory_.work().is_idle() && held_.empty()) return sender_.send(peer, header);
+  if ((memory_.work().is_idle() && held_.empty()) || is_about_connection(header))
+    return sender_.send(peer, header);
   pass({.kind = held_kind::plain, .peer = peer, .header = header});
 }
 
@@ -34,11 +45,6 @@ void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::
         .done = done});
 }
 
-void frame_gate::post(peer_id peer, const frame_header& header,
-                      std::span<const std::byte> payload) {
-  pass({.kind = held_kind::small, .peer = peer, .header = header, .payload = payload});
-}
-
 void frame_gate::pass(const held_frame& frame) {
   const bool is_open = memory_.work().is_idle() && held_.empty();
   if (is_open || runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work))
@@ -57,8 +63,6 @@ void frame_gate::go(const held_frame& frame) {
       return sender_.send(frame.peer, frame.header,
                           memory_.payload_of(frame.header, frame.slot, frame.version_buffer),
                           frame.priority, frame.done);
-    case held_kind::small:
-      return home_.link().post(frame.peer, frame.header, frame.payload, 0);
   }
 }
 

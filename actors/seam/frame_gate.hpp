@@ -13,7 +13,6 @@
 
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/ingress_memory.hpp"
-#include "actors/seam/shell_home.hpp"
 
 namespace tidegate::actors {
 
@@ -23,20 +22,15 @@ class frame_gate {
   using send_token = runtime::send_token;
 
   // All outlive it.
-  frame_gate(shell_home& home, frame_sender& sender, ingress_memory& memory)
-      : home_(home), sender_(sender), memory_(memory) {}
+  frame_gate(frame_sender& sender, ingress_memory& memory) : sender_(sender), memory_(memory) {}
 
-  // As frame_sender::send().
+  // As frame_sender::send(). What tells of a connection alone goes at once.
   void send(peer_id peer, const runtime::frame_header& header);
   void send(peer_id peer, const runtime::frame_header& header,
             std::span<const std::byte> payload, std::uint64_t priority, send_token done = 0);
   // Sends the parameters of a slot as they are in a version buffer when the frame goes.
   void send_parameters(peer_id peer, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t version_buffer, std::uint64_t priority, send_token done);
-  // Sends a small frame past the sender. `payload` stays as it is.
-  void post(peer_id peer, const runtime::frame_header& header,
-            std::span<const std::byte> payload);
-
   // What waits for this peer, here or in the sender, is not sent any more; appends the `done`
   // of each such frame.
   void drop(peer_id peer, std::vector<send_token>& tokens);
@@ -48,7 +42,7 @@ class frame_gate {
   std::size_t waiting() const noexcept { return held_.size() - next_ + sender_.waiting(); }
 
  private:
-  enum class held_kind : std::uint8_t { plain, payload, parameters, small };
+  enum class held_kind : std::uint8_t { plain, payload, parameters };
   struct held_frame {
     std::uint64_t after = 0;  // a piece of work
     held_kind kind = held_kind::plain;
@@ -69,7 +63,6 @@ class frame_gate {
     next_ = 0;
   }
 
-  shell_home& home_;
   frame_sender& sender_;
   ingress_memory& memory_;
   std::vector<held_frame> held_;  // from next_ on

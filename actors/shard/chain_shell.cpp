@@ -177,7 +177,7 @@ void chain_shell::lend_sums(peer_id to, const runtime::frame_header& header) {
   auto with_place = header;
   with_place.version = place.bytes;
   with_place.payload_bytes = wire.size();
-  ingress_.frames().post(to, with_place, wire);
+  home_.link().post(to, with_place, wire, 0);
 }
 
 bool chain_shell::map_sums(const runtime::frame_header& header,

@@ -18,7 +18,7 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
       home_(home),
       memory_(memory),
       sender_(home),
-      frames_(home, sender_, memory),
+      frames_(sender_, memory),
       core_(*this, shard, index, home.limits().turn_bytes) {
   core_.set_reconnect_limits(home.limits().reconnects);
 }
@@ -97,7 +97,7 @@ void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) 
   const auto& wire = names_.at(header.table);
   auto with_place = header;
   with_place.payload_bytes = wire.size();
-  frames_.post(to, with_place, wire);
+  home_.link().post(to, with_place, wire, 0);
 }
 
 void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& header,

@@ -142,6 +142,11 @@ void shard_shell::go_on() {
   if (!memory_.ingress().work().is_idle()) work_begun();
 }
 
+void shard_shell::finish() {
+  if (memory_.poll().ok()) ingress_.frames().let_go();
+  ingress_.sender().post_all();
+}
+
 void shard_shell::close() {
   const continuation& looks_at_work = *this;
   home_.forget(looks_at_work);

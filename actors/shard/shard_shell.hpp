@@ -83,6 +83,8 @@ class shard_shell final : public frame_shell,
   void on_frame(frame_event& event) override;
   void on_peer_lost(const peer_lost_event& event) override;
   void look() override;
+  // Hands to the link what may be sent by now: it is about to close.
+  void finish();
   // Nothing is sent any more.
   void close();
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -131,7 +132,7 @@ class endpoint_memory final : public ingress_memory {
   runtime::size_pools gradients_pool_;
   runtime::size_pools names_pool_;
   std::map<policies::member_key, member_memory> members_;
-  std::vector<retired_memory> retired_;
+  std::list<retired_memory> retired_;  // whose places stay: pins must go before their memory
   std::map<std::uint32_t, runtime::arena> parameters_;  // by number of version buffers
   std::uint64_t bytes_kept_ = 0;
   std::map<std::uint32_t, table_memory> tables_;

@@ -117,6 +117,7 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   cluster_plan plan;
   plan.cluster = spec.name;
   plan.chunk_bytes = spec.chunk_bytes;
+  plan.device = spec.device;
   plan.parts_move = spec.slots > 0;
   std::vector<policies::aggregation> sums;
   for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));

@@ -51,6 +51,7 @@ struct shard_plan {
 struct cluster_plan {
   std::string cluster;
   std::uint64_t chunk_bytes = 0;
+  std::string device;  // where shards keep parameters and state; empty: in their memory
   std::vector<process_plan> processes;  // in the order they are started
   std::vector<job_plan> jobs;
   std::vector<shard_plan> shards;

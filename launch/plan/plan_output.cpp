@@ -134,14 +134,17 @@ std::string plan_text(const cluster_plan& plan) {
                     bytes_for_people(s.parameter_bytes), bytes_for_people(s.state_bytes),
                     bytes_for_people(s.receive_bytes_max)});
   }
-  return text + "\nmemory for declared tables\n" + format_table(rows, {0, 1, 2, 3, 4}) +
-         "\nmemory of each process for them, at most\n" + memory_rows(plan) +
-         "\nfile descriptors, before payload, and mappings of tables\n" + needs_rows(plan);
+  const auto where = plan.device.empty() ? "" : ", the shard's on " + plan.device;
+  return text + "\nmemory for declared tables" + where + "\n" +
+         format_table(rows, {0, 1, 2, 3, 4}) + "\nmemory of each process for them, at most\n" +
+         memory_rows(plan) + "\nfile descriptors, before payload, and mappings of tables\n" +
+         needs_rows(plan);
 }
 
 std::string plan_json(const cluster_plan& plan) {
   using json = nlohmann::ordered_json;
   json root{{"cluster", plan.cluster}, {"chunk_bytes", plan.chunk_bytes}};
+  if (!plan.device.empty()) root["device"] = plan.device;
   root["processes"] = json::array();
   for (const auto& p : plan.processes) {
     root["processes"].push_back({{"role", to_string(p.name.role)},

@@ -51,6 +51,7 @@ void endpoint_process::check_answer(const runtime::frame_header& header,
     world_.check.served(id(), header.job, header.epoch, header.table, chunk);
     if (!replies || knows_before)
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
+    if (replies) check_shown(slot, version_buffer);
     if (replies)
       world_.check.answered(header.job, header.table, chunk, reading,
                             memory_.parameters(slot, version_buffer).values(), id(),

@@ -37,6 +37,9 @@ class shard_memory final : public actors::shard_memory {
   // have taken it for dead. `before`: see checker::promoted.
   void tell_promoted(bool is_late, const std::set<process_id>& before);
 
+  // What the host shows of a version buffer is what the device has there.
+  void check_shown(std::uint32_t slot, std::uint32_t version_buffer);
+
   actors::ingress_memory& ingress() noexcept override { return endpoint_; }
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,

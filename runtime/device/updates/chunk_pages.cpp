@@ -28,6 +28,9 @@ expected<chunk_pages> chunk_pages::make(device& owner, const options& sizes) {
   const auto moves = owner.make_stream();
   if (!moves) return fail(moves.error());
   result.moves_ = *moves;
+  for (std::size_t i = 0; i < wanted_max; ++i)  // without them it is of no use
+    if (const auto added = result.add_frame(); !added) return fail(added.error());
+  result.unused_ = wanted_max;
   return result;
 }
 
@@ -76,7 +79,12 @@ status chunk_pages::used(std::span<const wanted> pages, stream by) {
 }
 
 expected<chunk_pages::frame_index> chunk_pages::take_frame() {
-  if (frames_.size() < sizes_.frames_max) return add_frame();
+  if (unused_ > 0) return static_cast<frame_index>(--unused_);
+  if (frames_.size() < sizes_.frames_max) {
+    const auto added = add_frame();
+    if (added || added.error().code() != errc::io_error) return added;
+    sizes_.frames_max = frames_.size();  // others use the device, too
+  }
   const auto index = last_used();
   auto& frame = frames_[index];
   if (!is_planted(planted_bug::device_page_taken_while_used))

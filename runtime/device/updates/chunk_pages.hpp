@@ -34,6 +34,7 @@ class chunk_pages {
     std::uint64_t frame_bytes = 0;  // of the largest page
     std::uint64_t frames_max = wanted_max;
   };
+  // Takes wanted_max frames, and the others when they are needed, as far as there is memory.
   // Errors: those of the device.
   static expected<chunk_pages> make(device& owner, const options& sizes);
 
@@ -85,6 +86,7 @@ class chunk_pages {
   stream moves_{};
   std::vector<device_memory> frame_memory_;
   std::vector<frame> frames_;
+  std::size_t unused_ = 0;       // the first so many frames have never held a page
   std::size_t frames_free_ = 0;  // of frame_memory_'s last piece
   frame_index newest_ = none, oldest_ = none;
   std::vector<host_memory> homes_;

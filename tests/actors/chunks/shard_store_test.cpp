@@ -303,6 +303,14 @@ TEST(shard_store_on_a_device, more_members_than_a_launch_sums_are_refused) {
                             {.workers = 65, .members = 130, .inputs = 65});
   EXPECT_EQ(refused.code(), runtime::errc::over_limit);
   EXPECT_NE(refused.message().find("aggregators"), std::string::npos);
+  // Its slots are used up, and another table has the next ones.
+  auto another = weights(policies::optimizer_kind::sgd);
+  another.table = table + 1;
+  auto chunks = chunks_of_table();
+  for (auto& chunk : chunks) chunk.slot += static_cast<std::uint32_t>(chunks.size());
+  EXPECT_TRUE(store.get().add_table(another, chunks, {.workers = 1, .members = 1}).ok());
+  const auto slot = chunks[0].slot;
+  store.get().show({&slot, 1}, 0);
 }
 
 TEST(shard_store_on_a_device, a_device_that_is_lost_is_told_by_the_next_poll) {

@@ -81,7 +81,7 @@ class frame_gate_test : public testing::Test {
   linked_home home{*own};
   small_ingress memory;
   actors::frame_sender sender{home};
-  actors::frame_gate gate{home, sender, memory};
+  actors::frame_gate gate{sender, memory};
 };
 
 TEST_F(frame_gate_test, is_open_while_nothing_is_under_way) {
@@ -112,6 +112,15 @@ TEST_F(frame_gate_test, holds_a_frame_until_the_work_before_it_has_ended) {
   EXPECT_EQ(gate.waiting(), 0U);
 }
 
+TEST_F(frame_gate_test, lets_pass_what_tells_of_a_connection) {
+  memory.work().begin(1);
+  send(1);
+  auto header = numbered(2);
+  header.kind = runtime::frame_kind::resent;
+  gate.send(peer, header);
+  EXPECT_EQ(arrived(), numbers{2});
+}
+
 TEST_F(frame_gate_test, drops_what_waits_for_a_peer) {
   const auto another = *own->connect(network.make_link()->address(), runtime::reach::network);
   memory.work().begin(1);
@@ -133,7 +142,7 @@ TEST_F(frame_gate_test, nothing_allocates_once_it_is_warm) {
   const auto turn = [&] {
     for (int i = 0; i < 20; ++i) {
       memory.work().begin(++piece);
-      gate.post(peer, numbered(piece), {});
+      gate.send(peer, numbered(piece));
     }
     memory.work().end(piece);
     gate.let_go();
@@ -143,7 +152,7 @@ TEST_F(frame_gate_test, nothing_allocates_once_it_is_warm) {
   const auto before = allocations();
   for (int i = 0; i < 20; ++i) {
     memory.work().begin(++piece);
-    gate.post(peer, numbered(piece), {});
+    gate.send(peer, numbered(piece));
   }
   EXPECT_EQ(allocations() - before, 0U);
 }

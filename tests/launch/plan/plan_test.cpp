@@ -38,6 +38,14 @@ TEST(plan, places_workers_in_blocks_and_shards_in_turn) {
   EXPECT_EQ(moved.processes.back().host, "a");
 }
 
+TEST(plan, says_where_shards_keep_their_parameters) {
+  const auto plan =
+      make_plan(*parse_cluster(fashion_yaml(), "c.yaml", {"cluster.shards.device=cuda:0"}));
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("the shard's on cuda:0"));
+  EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["device"], "cuda:0");
+  EXPECT_THAT(plan_text(fashion_plan()), testing::Not(testing::HasSubstr("the shard's on")));
+}
+
 TEST(plan, places_aggregators_with_those_whom_they_sum) {
   const auto names = [](const std::string& aggregators) {
     const auto plan = make_plan(

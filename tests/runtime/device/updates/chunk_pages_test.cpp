@@ -102,10 +102,24 @@ TEST_F(chunk_pages_test, nothing_allocates_once_all_is_taken) {
   ASSERT_TRUE(device_.synchronize().ok());
 }
 
-TEST_F(chunk_pages_test, no_memory_is_an_error) {
+TEST_F(chunk_pages_test, memory_that_ends_early_makes_it_smaller) {
+  constexpr std::uint64_t frame_bytes = 8U << 20;  // few are allocated at a time
+  auto larger =
+      chunk_pages::make(device_, {.frame_bytes = frame_bytes, .frames_max = 3 * frames});
+  ASSERT_TRUE(larger);
+  pages_.emplace(std::move(*larger));
+  for (std::size_t i = 0; i < 3 * frames; ++i) numbers_[i] = pages_->add(bytes);
   device_.fail_allocation(1);
-  const chunk_pages::wanted page{numbers_[0], access::update};
-  EXPECT_EQ(pages_->bring({&page, 1}, on_).code(), errc::io_error);
+  for (std::size_t i = 0; i < numbers_.size(); ++i) write(i, static_cast<std::uint8_t>(i + 1));
+  for (std::size_t i = 0; i < numbers_.size(); ++i) EXPECT_EQ(read(i), static_cast<int>(i + 1));
+  EXPECT_GT(pages_->moved(), 3 * frames);
+}
+
+TEST_F(chunk_pages_test, without_memory_for_one_operation_there_is_none) {
+  device_.fail_allocation(1);
+  const auto made = chunk_pages::make(device_, {.frame_bytes = bytes, .frames_max = frames});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), errc::io_error);
 }
 
 }  // namespace

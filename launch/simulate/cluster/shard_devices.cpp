@@ -1,0 +1,109 @@
+// What a simulated shard's memory does at once on the host, and a device some time later.
+#include <algorithm>
+#include <utility>
+
+#include "launch/simulate/cluster/shard_memory.hpp"
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::sim {
+
+std::span<float> shard_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
+  if (!device_) return endpoint_.parameters(slot, version_buffer).values();
+  auto& chunk = chunks_.at(slot);
+  while (chunk.parameters.size() <= version_buffer) {
+    chunk.parameters.emplace_back(endpoint_.bytes_of(slot) / sizeof(float));
+    chunk.shown.push_back(false);
+  }
+  return chunk.parameters[version_buffer];
+}
+
+std::span<float> shard_memory::room(std::uint32_t slot, std::uint32_t version_buffer,
+                                    bool steps) {
+  const auto shown = endpoint_.room(slot, version_buffer, steps).values();
+  if (!device_) return shown;
+  const auto values = parameters(slot, version_buffer);
+  chunks_[slot].shown[version_buffer] = false;
+  spoil(shown);  // until it is shown
+  return values;
+}
+
+std::span<float> shard_memory::array(const array_name& name) {
+  auto& chunk = chunks_.at(name.slot);
+  switch (name.of) {
+    case array_name::kind::parameters:
+      return parameters(name.slot, name.version_buffer);
+    case array_name::kind::state1:
+      return chunk.state1;
+    case array_name::kind::state2:
+      return chunk.state2;
+  }
+  return {};
+}
+
+void shard_memory::copy_out(const array_name& name, std::span<float> to,
+                            std::shared_ptr<const void> keeps) {
+  const auto from = array(name);
+  if (!device_) {
+    std::copy(from.begin(), from.end(), to.begin());
+    return;
+  }
+  device_->begin(
+      [to, keeps = std::move(keeps), values = std::vector<float>(from.begin(), from.end())] {
+        std::copy(values.begin(), values.end(), to.begin());
+      });
+}
+
+void shard_memory::show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) {
+  if (!device_) return;
+  for (const auto slot : slots) {
+    const auto from = parameters(slot, version_buffer);
+    if (chunks_[slot].shown[version_buffer]) continue;
+    chunks_[slot].shown[version_buffer] = true;
+    device_->begin(
+        [this, slot, version_buffer, values = std::vector<float>(from.begin(), from.end())] {
+          std::copy(values.begin(), values.end(),
+                    endpoint_.parameters(slot, version_buffer).values().begin());
+        });
+  }
+}
+
+void shard_memory::check_shown(std::uint32_t slot, std::uint32_t version_buffer) {
+  const auto shown = endpoint_.parameters(slot, version_buffer).values();
+  const auto has = parameters(slot, version_buffer);
+  if (!std::equal(shown.begin(), shown.end(), has.begin(), has.end()))
+    owner_.check_fails("fresh", "shows other parameters than its device has");
+}
+
+runtime::status shard_memory::poll() {
+  if (looks_left_ > 0 && --looks_left_ == 0)
+    return {runtime::errc::unavailable, "the device is lost"};
+  if (device_) device_->look();
+  return {};
+}
+
+void shard_memory::read_later(inputs from) {
+  for (const auto& input : from) {
+    const auto handle = input.payload;
+    const auto values = endpoint_.find(handle)->values;
+    const bool is_kept = !runtime::is_planted(runtime::planted_bug::device_payload_not_kept);
+    if (is_kept) endpoint_.begin_reading(handle);
+    device_->begin([this, handle, is_kept,
+                    expected = std::vector<float>(values.begin(), values.end())] {
+      const auto* payload = endpoint_.find(handle);
+      if (payload == nullptr || !std::equal(expected.begin(), expected.end(),
+                                            payload->values.begin(), payload->values.end()))
+        owner_.check_fails("given back", "gives back a payload that its device has not read");
+      if (is_kept) endpoint_.end_reading(handle);
+    });
+  }
+}
+
+// For the replica.
+void shard_memory::leave_sum(const effects::apply& step, const region& sum) {
+  const auto leave = [this, slot = step.slot, clock = step.clock, sum] {
+    std::copy(sum->begin(), sum->end(), sum_room(slot, clock).begin());
+  };
+  device_ ? device_->begin(leave) : leave();
+}
+
+}  // namespace tidegate::sim
