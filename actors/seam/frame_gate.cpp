@@ -17,15 +17,15 @@ bool is_about_connection(const frame_header& header) {
 }  // namespace
 
 void frame_gate::send(peer_id peer, const frame_header& header) {
-  if ((memory_.work().is_idle() && held_.empty()) || is_about_connection(header))
-    return sender_.send(peer, header);
-  pass({.kind = held_kind::plain, .peer = peer, .header = header});
+  if (is_open() || is_about_connection(header)) return sender_.send(peer, header);
+  hold({.kind = held_kind::plain, .peer = peer, .header = header});
 }
 
 void frame_gate::send(peer_id peer, const frame_header& header,
                       std::span<const std::byte> payload, std::uint64_t priority,
                       send_token done) {
-  pass({.kind = held_kind::payload,
+  if (is_open()) return sender_.send(peer, header, payload, priority, done);
+  hold({.kind = held_kind::payload,
         .peer = peer,
         .header = header,
         .payload = payload,
@@ -36,7 +36,10 @@ void frame_gate::send(peer_id peer, const frame_header& header,
 void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::uint32_t slot,
                                  std::uint32_t version_buffer, std::uint64_t priority,
                                  send_token done) {
-  pass({.kind = held_kind::parameters,
+  if (is_open())
+    return sender_.send(peer, header, memory_.payload_of(header, slot, version_buffer),
+                        priority, done);
+  hold({.kind = held_kind::parameters,
         .peer = peer,
         .header = header,
         .slot = slot,
@@ -45,10 +48,12 @@ void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::
         .done = done});
 }
 
-void frame_gate::pass(const held_frame& frame) {
-  const bool is_open = memory_.work().is_idle() && held_.empty();
-  if (is_open || runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work))
-    return go(frame);
+bool frame_gate::is_open() const {
+  return (memory_.work().is_idle() && held_.empty()) ||
+         runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work);
+}
+
+void frame_gate::hold(const held_frame& frame) {
   held_.push_back(frame);
   held_.back().after = memory_.work().begun();
 }

@@ -56,7 +56,8 @@ class frame_gate {
     send_token done = 0;
   };
 
-  void pass(const held_frame& frame);
+  bool is_open() const;
+  void hold(const held_frame& frame);
   void go(const held_frame& frame);
   void clear() {
     held_.clear();

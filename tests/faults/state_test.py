@@ -46,14 +46,19 @@ class State(FaultTest):
         self.assertNotIn("state is lost", self.logs(run))
         self.assert_nothing_left(run)
 
+    @staticmethod
+    def clock(run):
+        return max(map(int, re.findall(r"clock (\d+)", run.output)), default=0)
+
     def wait_for_a_clock(self, run):
         wait_until(lambda: "clock" in run.output, 30, f"a live line; {run.output}")
 
     def test_a_job_that_goes_back_hears_that_its_state_is_lost(self):
-        run = self.launch(self.yaml({"workers": 2, "checkpoint": {"every": "40 clocks"},
-                                     "mode": mode(400, 1000, 0, 8000)}))
+        run = self.launch(self.yaml({"workers": 2, "checkpoint": {"every": "200 clocks"},
+                                     "mode": mode(400, 1000, 0, 8000)}), terminal=True)
         wait_until(lambda: self.count_events(run, "checkpoint") >= 1, 40, "a checkpoint")
-        time.sleep(0.15)  # so that the version of its clock is an old one
+        # The version of its clock is an old one by then.
+        wait_until(lambda: self.clock(run) > 210, 30, f"a clock above 210; {run.output[-500:]}")
         self.kill(run, "shard-0")
         self.assertEqual(run.wait(60), 0, run.output)
         self.assertIn("go back to their last checkpoints", run.output)
