@@ -163,7 +163,7 @@ void device_engine::apply(const step& next,
   if (!runtime::is_planted(runtime::planted_bug::device_payload_not_kept)) {
     for (const auto& input : from) {
       endpoint_.begin_reading(input.payload);
-      reading_.emplace_back(of, input.payload);
+      reading_.push({of, input.payload});
     }
   }
   if (has_sum) {
@@ -216,15 +216,8 @@ status device_engine::poll() {
   while (const auto item = queue_->poll()) {
     if (!item->outcome.ok()) return item->outcome;
     if (item->kind == devices::news::done) continue;
-    for (; first_ < reading_.size() && reading_[first_].first <= item->of; ++first_)
-      endpoint_.end_reading(reading_[first_].second);
-  }
-  if (first_ == reading_.size()) {
-    reading_.clear();
-    first_ = 0;
-  } else if (first_ > 256 && first_ * 2 > reading_.size()) {
-    reading_.erase(reading_.begin(), reading_.begin() + static_cast<std::ptrdiff_t>(first_));
-    first_ = 0;
+    for (; !reading_.empty() && reading_.front().first <= item->of; reading_.pop())
+      endpoint_.end_reading(reading_.front().second);
   }
   endpoint_.work().end(queue_->done());
   std::erase_if(kept_, [&](const auto& item) { return item.first <= queue_->done(); });

@@ -18,6 +18,7 @@
 #include "actors/store/endpoint_memory.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/updates/update_queue.hpp"
+#include "runtime/transport/fifo.hpp"
 
 namespace tidegate::actors {
 
@@ -77,8 +78,7 @@ class device_engine final : public chunk_engine {
   runtime::status failure_;          // of taking more memory
   std::vector<chunk_place> chunks_;  // by slot
   std::vector<runtime::devices::step_input> inputs_;
-  std::vector<std::pair<ticket, policies::payload_handle>> reading_;  // ascending, from first_
-  std::size_t first_ = 0;
+  runtime::fifo<std::pair<ticket, policies::payload_handle>> reading_;
   std::vector<std::pair<ticket, std::shared_ptr<const void>>> kept_;
 };
 

@@ -91,7 +91,6 @@ status run_shard(const node_options& options) {
   const auto index = options.index;
   const auto token = policies::message_token(options.token);
   const auto is_replica = options.member.number > 0;
-  if (auto has = check_shard_device(options.device.name); !has.ok()) return has;
   return run_node(
       options, (is_replica ? "a replica of shard " : "shard ") + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {

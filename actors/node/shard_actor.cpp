@@ -14,10 +14,6 @@ namespace tidegate::actors {
 
 using runtime::status;
 
-status check_shard_device(const std::string& name) {
-  return name.empty() ? status() : runtime::devices::check_device(name);
-}
-
 status shard::open_store() {
   const auto& where = keeping_.device;
   if (where.name.empty()) {

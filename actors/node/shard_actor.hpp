@@ -27,10 +27,6 @@ struct shard_keeping {
   device_options device;
 };
 
-// Returns ok if a shard may have that device in this process. Errors: those of
-// devices::open_device.
-runtime::status check_shard_device(const std::string& name);
-
 class shard final : public reactor_actor<shard_actor::base>, private shard_port {
  public:
   shard(caf::actor_config& config, reactor& home, std::uint32_t index, shard_keeping where = {})

@@ -198,7 +198,6 @@ class shard_host {
 }  // namespace
 
 status run_shard_host(const node_options& options) {
-  if (auto has = check_shard_device(options.device.name); !has.ok()) return has;
   return shard_host(options).run();
 }
 

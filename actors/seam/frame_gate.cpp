@@ -53,9 +53,9 @@ bool frame_gate::is_open() const {
          runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work);
 }
 
-void frame_gate::hold(const held_frame& frame) {
-  held_.push_back(frame);
-  held_.back().after = memory_.work().begun();
+void frame_gate::hold(held_frame frame) {
+  frame.after = memory_.work().begun();
+  held_.push(frame);
 }
 
 void frame_gate::go(const held_frame& frame) {
@@ -72,8 +72,7 @@ void frame_gate::go(const held_frame& frame) {
 }
 
 void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
-  for (auto i = next_; i < held_.size(); ++i) {
-    auto& frame = held_[i];
+  for (auto& frame : held_.items()) {
     if (frame.is_dropped || frame.peer != peer) continue;
     frame.is_dropped = true;
     if (frame.done != 0) tokens.push_back(frame.done);
@@ -83,16 +82,11 @@ void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
 
 void frame_gate::let_go() {
   const auto ended = memory_.work().ended();
-  while (next_ < held_.size() && held_[next_].after <= ended) {
-    const auto frame = held_[next_++];  // a copy: a call may hand another one over
+  while (!held_.empty() && held_.front().after <= ended) {
+    const auto frame = held_.front();  // a copy: a call may hand another one over
+    held_.pop();
     if (!frame.is_dropped) go(frame);
   }
-  if (next_ == held_.size()) return clear();
-  // Under a steady load it may never be empty.
-  constexpr std::size_t compact_from = 256;
-  if (next_ < compact_from || next_ * 2 < held_.size()) return;
-  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(next_));
-  next_ = 0;
 }
 
 }  // namespace tidegate::actors

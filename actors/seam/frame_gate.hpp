@@ -13,6 +13,7 @@
 
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/ingress_memory.hpp"
+#include "runtime/transport/fifo.hpp"
 
 namespace tidegate::actors {
 
@@ -35,11 +36,11 @@ class frame_gate {
   // of each such frame.
   void drop(peer_id peer, std::vector<send_token>& tokens);
   // Nothing that waits here is sent any more.
-  void drop() { clear(); }
+  void drop() { held_.clear(); }
   // Sends what may go by now. To be called when work has ended.
   void let_go();
   // Frames that wait here or in the sender.
-  std::size_t waiting() const noexcept { return held_.size() - next_ + sender_.waiting(); }
+  std::size_t waiting() const noexcept { return held_.size() + sender_.waiting(); }
 
  private:
   enum class held_kind : std::uint8_t { plain, payload, parameters };
@@ -57,17 +58,12 @@ class frame_gate {
   };
 
   bool is_open() const;
-  void hold(const held_frame& frame);
+  void hold(held_frame frame);
   void go(const held_frame& frame);
-  void clear() {
-    held_.clear();
-    next_ = 0;
-  }
 
   frame_sender& sender_;
   ingress_memory& memory_;
-  std::vector<held_frame> held_;  // from next_ on
-  std::size_t next_ = 0;
+  runtime::fifo<held_frame> held_;
 };
 
 }  // namespace tidegate::actors

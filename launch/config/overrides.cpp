@@ -1,8 +1,10 @@
 #include "launch/config/overrides.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
+#include "launch/config/yaml_keys.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::launch {
@@ -49,6 +51,14 @@ std::size_t match(const yaml_node& map, const std::vector<std::string>& keys,
   return 1;
 }
 
+// Returns true for a key whose value is a map, or a number in place of one with a count.
+bool may_be_count(std::string_view path) {
+  const auto keys = known_keys();
+  return std::any_of(keys.begin(), keys.end(), [&](const yaml_key& key) {
+    return key.path == path && key.type == "number or map";
+  });
+}
+
 class one_override {
  public:
   one_override(const std::string& text, problems& out)
@@ -90,7 +100,7 @@ class one_override {
         node->type = yaml_node::kind::map;
         node->where = where_;
       }
-      if (node->is_scalar() && shown == "cluster.shards") count_becomes_map(*node);
+      if (node->is_scalar() && may_be_count(shown)) count_becomes_map(*node);
       if (!node->is_map()) {
         out_.add(where_, shown + " is " + std::string(describe(*node)) +
                              ", not a map; allowed: setting it as a whole");

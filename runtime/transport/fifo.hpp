@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@ class fifo {
   bool empty() const noexcept { return first_ == items_.size(); }
   std::size_t size() const noexcept { return items_.size() - first_; }
   T& front() noexcept { return items_[first_]; }
+  // All that wait, the first one first.
+  std::span<T> items() noexcept { return std::span(items_).subspan(first_); }
 
   void push(T item) {
     // What was taken makes room before more memory does.

@@ -42,13 +42,8 @@ class Devices(FaultTest):
         for seed, transport in enumerate(("auto", "tcp")):
             with self.subTest(transport=transport):
                 run = self.launch(self.yaml(12000, self.on_device(2), replicas=1, transport=transport))
-                wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
-                chance = random.Random(seed)
-                for kill in range(6):
-                    self.kill(run, ("worker-0", "shard-0", "worker-1", "shard-1", "replica-1", "shard-0")[kill % 6])
-                    wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
-                               5 + kill + 1 or run.process.poll() is not None, 20, f"kill {kill} is made good; {run.output}")
-                    time.sleep(chance.uniform(0, 0.05))  # when, not whether: the moment is what is drawn
+                order = ("worker-0", "shard-0", "worker-1", "shard-1", "replica-1", "shard-0")
+                self.kill_each(run, order, seed, 0.05)
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertEqual(self.count_events(run, "process_died"), 6)

@@ -70,6 +70,17 @@ class FaultTest(ClusterTest):
             killed.add(victim)
         return len(killed)
 
+    def kill_each(self, run, names, seed, rest):
+        """Kills these processes of a job of three workers and two shards with replicas, each when the one before has been
+        made good and up to `rest` seconds have passed."""
+        wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
+        chance = random.Random(seed)
+        for made_good, name in enumerate(names, 3 + 2 + 1):
+            self.kill(run, name)
+            wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
+                       made_good or run.process.poll() is not None, 20, f"{name} is made good; {run.output}")
+            time.sleep(chance.uniform(0, rest))  # when, not whether: the moment is what is drawn
+
     def wait_for_a_clock(self, run):
         """Every worker has made one. The live line may come too late for it: off a terminal it is told every 2 s."""
         def all_have():

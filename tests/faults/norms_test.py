@@ -43,13 +43,8 @@ class Norms(FaultTest):
         for seed, transport in enumerate(("auto", "tcp")):
             with self.subTest(transport=transport):
                 run = self.launch(self.yaml(6000, replicas=1, transport=transport))
-                wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
-                chance = random.Random(seed)
-                for kill in range(9):
-                    self.kill(run, ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")[kill % 6])
-                    wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
-                               5 + kill + 1 or run.process.poll() is not None, 20, f"kill {kill} is made good; {run.output}")
-                    time.sleep(chance.uniform(0, 0.02))  # when, not whether: the moment is what is drawn
+                order = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
+                self.kill_each(run, [order[kill % 6] for kill in range(9)], seed, 0.02)
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertEqual(self.count_events(run, "process_died"), 9)

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,16 @@ std::vector<policies::owned_chunk> chunks_of_table() {
 
 constexpr store_options replicated{.workers = 3, .members = 12, .keeps = 1, .replicated = true};
 
+// A gradient that was pushed and follows from the key; nothing where there is no room for it.
+std::optional<effects::input> push(shard_store& store, std::uint32_t rank,
+                                   std::uint64_t elements, std::uint64_t key) {
+  auto room = store.ingress().lease(elements * sizeof(float));
+  if (!room) return {};
+  for (std::uint64_t i = 0; i < elements; ++i)
+    room.floats()[i] = runtime::uniform_signed(key, i);
+  return effects::input{.rank = rank, .payload = store.ingress().keep(std::move(room))};
+}
+
 // A store, what was pushed to it, and what is to be released when.
 class driven_store {
  public:
@@ -66,11 +77,9 @@ class driven_store {
     std::vector<effects::input> inputs;
     const auto elements = chunk_elements[step.slot];
     for (std::uint32_t rank = 0; rank < step.count; ++rank) {
-      auto room = store_->ingress().lease(elements * sizeof(float));
-      ASSERT_TRUE(room) << "as many as may be on their way";
-      for (std::uint64_t i = 0; i < elements; ++i)
-        room.floats()[i] = runtime::uniform_signed(key + rank, i);
-      inputs.push_back({.rank = rank, .payload = store_->ingress().keep(std::move(room))});
+      const auto input = push(*store_, rank, elements, key + rank);
+      ASSERT_TRUE(input) << "as many as may be on their way";
+      inputs.push_back(*input);
     }
     store_->apply(step, inputs);
     for (const auto& input : inputs) store_->ingress().release(input.payload);
@@ -253,13 +262,10 @@ TEST(shard_store_on_a_device, a_cache_changes_no_bit) {
                               .clock = clock};
     current[slot] = step.to;
     for (auto* store : {host.get(), cached->get()}) {
-      auto room = store->ingress().lease(elements * sizeof(float));
-      ASSERT_TRUE(room);
-      for (std::uint64_t i = 0; i < elements; ++i)
-        room.floats()[i] = runtime::uniform_signed(clock, i);
-      const effects::input input{.payload = store->ingress().keep(std::move(room))};
-      store->apply(step, {&input, 1});
-      store->ingress().release(input.payload);
+      const auto input = push(*store, 0, elements, clock);
+      ASSERT_TRUE(input);
+      store->apply(step, {&*input, 1});
+      store->ingress().release(input->payload);
       store->show({&slot, 1}, step.to);
     }
     while (clock % 10 == 9 && !(*cached)->ingress().work().is_idle())
@@ -344,14 +350,13 @@ TEST(shard_store_on_a_device, a_device_without_room_is_as_good_as_lost) {
                   ->add_table(weights(policies::optimizer_kind::sgd), {&chunk, 1},
                               {.workers = 1, .members = 1})
                   .ok());
-  auto room = (*store)->ingress().lease(elements * sizeof(float));
-  std::fill_n(room.floats(), elements, 0.5F);
-  const effects::input input{.payload = (*store)->ingress().keep(std::move(room))};
+  const auto input = push(**store, 0, elements, 7);
+  ASSERT_TRUE(input);
   control->fail_allocation(1);
-  (*store)->apply({.count = 1, .to = 1, .clock = 1}, {&input, 1});
+  (*store)->apply({.count = 1, .to = 1, .clock = 1}, {&*input, 1});
   EXPECT_EQ((*store)->poll().code(), runtime::errc::io_error);
   EXPECT_FALSE((*store)->ingress().work().is_idle()) << "nobody is told of the step";
-  (*store)->ingress().release(input.payload);
+  (*store)->ingress().release(input->payload);
 }
 
 TEST(shard_store_on_a_device, steps_allocate_nothing_once_they_are_warm) {
@@ -360,14 +365,13 @@ TEST(shard_store_on_a_device, steps_allocate_nothing_once_they_are_warm) {
                   .add_table(weights(policies::optimizer_kind::adam), chunks_of_table(),
                              {.workers = 1, .members = 1})
                   .ok());
-  auto room = store.get().ingress().lease(chunk_elements[0] * sizeof(float));
-  std::fill_n(room.floats(), chunk_elements[0], 0.5F);
-  const effects::input input{.rank = 0, .payload = store.get().ingress().keep(room)};
+  const auto input = push(store.get(), 0, chunk_elements[0], 7);
+  ASSERT_TRUE(input);
   std::uint64_t clock = 0;
   const auto turn = [&] {
     const effects::apply step{.slot = 0, .count = 1, .clock = ++clock};
     const std::uint32_t slot = 0;
-    store.get().apply(step, {&input, 1});
+    store.get().apply(step, {&*input, 1});
     store.get().show({&slot, 1}, 0);
     while (!store.get().ingress().work().is_idle()) static_cast<void>(store.get().poll());
   };
@@ -375,7 +379,7 @@ TEST(shard_store_on_a_device, steps_allocate_nothing_once_they_are_warm) {
   const auto before = tests::allocations();
   for (int i = 0; i < 30; ++i) turn();
   EXPECT_EQ(tests::allocations() - before, 0U);
-  store.get().ingress().release(input.payload);
+  store.get().ingress().release(input->payload);
 }
 
 }  // namespace
