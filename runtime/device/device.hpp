@@ -128,10 +128,15 @@ class device {
   // Errors: io_error (too many).
   virtual expected<stream> make_stream() = 0;
   virtual expected<event> make_event() = 0;
+  // Lets a stream of another library in this process be used here: `handle` is its
+  // cudaStream_t, 0 that library's default stream. The same handle gives the same stream. Its
+  // owner keeps it alive. Errors: invalid_argument (no stream of this device).
+  virtual expected<stream> adopt_stream(std::uintptr_t handle) = 0;
   // Errors: invalid_argument (this device has no windows, or the memory is one).
   virtual expected<window_name> name_window(const device_memory& memory) = 0;
   // Memory of another process, to be read by this one. What is read is what its owner's work
-  // has written: the owner says so after an event of its own. The owner outlives the window.
+  // has written: the owner says so after an event of its own. The memory stays, as it was
+  // written last, as long as the window, also when its owner has ended.
   // Errors: unavailable (another device, the owner has gone), corrupt (no name of a window).
   virtual expected<device_memory> open_window(const window_name& name) = 0;
   // Waits until all work has ended. Never called by a reactor's thread.
@@ -143,6 +148,12 @@ class device {
   virtual status copy_in(stream on, std::byte* to, std::span<const std::byte> from) = 0;
   // Copies into host memory, which is registered.
   virtual status copy_out(stream on, std::span<std::byte> to, const std::byte* from) = 0;
+  // Copies within the device; memory of windows is only copied from.
+  virtual status copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  // Sets *first, which is on the device, too, to the index of the first of n numbers that is
+  // NaN or infinity, or to n or more.
+  virtual status find_not_finite(stream on, const float* numbers, std::size_t n,
+                                 std::uint64_t* first) = 0;
   // Sets device memory to zero.
   virtual status clear(stream on, std::byte* at, std::size_t bytes) = 0;
   virtual status launch(stream on, const update_launch& call) = 0;

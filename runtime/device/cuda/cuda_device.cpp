@@ -11,6 +11,7 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/device/cuda/availability.hpp"
 #include "runtime/device/cuda/window_fields.hpp"
+#include "runtime/kernels/cuda/finite.hpp"
 #include "runtime/kernels/cuda/update.hpp"
 
 namespace tidegate::runtime::devices::cuda {
@@ -47,12 +48,16 @@ class cuda_device final : public device {
   expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
   expected<stream> make_stream() override;
   expected<event> make_event() override;
+  expected<stream> adopt_stream(std::uintptr_t handle) override;
   expected<window_name> name_window(const device_memory& memory) override;
   expected<device_memory> open_window(const window_name& name) override;
   status synchronize() override;
 
   status copy_in(stream on, std::byte* to, std::span<const std::byte> from) override;
   status copy_out(stream on, std::span<std::byte> to, const std::byte* from) override;
+  status copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) override;
+  status find_not_finite(stream on, const float* numbers, std::size_t n,
+                         std::uint64_t* first) override;
   status clear(stream on, std::byte* at, std::size_t bytes) override;
   status launch(stream on, const update_launch& call) override;
   status record(stream on, event end) override;
@@ -69,6 +74,7 @@ class cuda_device final : public device {
   status check(cudaError_t error, const char* call);
   status short_of(const std::string& kind, std::size_t bytes);
   bool is_window(const std::byte* data) const;
+  bool is_adopted(stream on) const;
   cudaStream_t handle(stream on) const;
   cudaEvent_t handle(event end) const;
 
@@ -78,6 +84,7 @@ class cuda_device final : public device {
   gpu_identity uuid_{};
   status lost_;
   std::vector<cudaStream_t> streams_;
+  std::vector<stream> adopted_;  // of these: not ours to end
   std::vector<cudaEvent_t> events_;
   std::vector<std::byte*> windows_;
 };
@@ -85,7 +92,8 @@ class cuda_device final : public device {
 cuda_device::~cuda_device() {
   if (cudaSetDevice(index_) != cudaSuccess) return;
   for (auto* end : events_) static_cast<void>(cudaEventDestroy(end));
-  for (auto* on : streams_) static_cast<void>(cudaStreamDestroy(on));
+  for (std::size_t i = 0; i < streams_.size(); ++i)
+    if (!is_adopted(static_cast<stream>(i))) static_cast<void>(cudaStreamDestroy(streams_[i]));
 }
 
 bool cuda_device::enter() {
@@ -183,6 +191,28 @@ expected<event> cuda_device::make_event() {
   return static_cast<event>(events_.size() - 1);
 }
 
+bool cuda_device::is_adopted(stream on) const {
+  return std::find(adopted_.begin(), adopted_.end(), on) != adopted_.end();
+}
+
+expected<stream> cuda_device::adopt_stream(std::uintptr_t handle) {
+  if (!enter()) return fail(lost_);
+  auto* const theirs = reinterpret_cast<cudaStream_t>(handle);
+  for (const auto on : adopted_)
+    if (streams_[static_cast<std::size_t>(on)] == theirs) return on;
+  unsigned flags = 0;
+  const auto error = cudaStreamGetFlags(theirs, &flags);
+  if (error != cudaSuccess) {  // of a lost device the next call says so, too
+    static_cast<void>(cudaGetLastError());
+    return fail(errc::invalid_argument,
+                name_ + ": " + std::to_string(handle) +
+                    " is no stream of it: " + cudaGetErrorString(error));
+  }
+  streams_.push_back(theirs);
+  adopted_.push_back(static_cast<stream>(streams_.size() - 1));
+  return adopted_.back();
+}
+
 bool cuda_device::is_window(const std::byte* data) const {
   return std::find(windows_.begin(), windows_.end(), data) != windows_.end();
 }
@@ -248,9 +278,12 @@ void cuda_device::release(std::span<std::byte> bytes, host_memory::origin from) 
 
 status cuda_device::synchronize() {
   if (!enter()) return lost_;
-  for (auto* on : streams_)
-    if (auto ended = check(cudaStreamSynchronize(on), "cudaStreamSynchronize"); !ended.ok())
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (is_adopted(static_cast<stream>(i))) continue;
+    if (auto ended = check(cudaStreamSynchronize(streams_[i]), "cudaStreamSynchronize");
+        !ended.ok())
       return ended;
+  }
   return {};
 }
 
@@ -267,6 +300,19 @@ status cuda_device::copy_out(stream on, std::span<std::byte> to, const std::byte
   if (!enter()) return lost_;
   return check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, handle(on)),
                "cudaMemcpyAsync to the host");
+}
+
+status cuda_device::copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (!enter()) return lost_;
+  return check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle(on)),
+               "cudaMemcpyAsync on the device");
+}
+
+status cuda_device::find_not_finite(stream on, const float* numbers, std::size_t n,
+                                    std::uint64_t* first) {
+  if (!enter()) return lost_;
+  const int error = kernels::cuda::queue_find_not_finite(numbers, n, first, handle(on));
+  return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
 }
 
 status cuda_device::clear(stream on, std::byte* at, std::size_t bytes) {

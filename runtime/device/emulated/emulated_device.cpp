@@ -108,6 +108,20 @@ expected<event> emulated_device::make_event() {
   return schedule_.add_event();
 }
 
+expected<stream> emulated_device::adopt_stream(std::uintptr_t handle) {
+  const guard lock(mutex_);
+  if (!lost_.ok()) return fail(lost_);
+  if (handle == 0) {
+    if (!default_stream_) default_stream_ = schedule_.add_stream();
+    return *default_stream_;
+  }
+  const auto known = static_cast<stream>(handle - 1);
+  if (!schedule_.has(known))
+    return fail(errc::invalid_argument,
+                name_ + ": " + std::to_string(handle) + " is no stream of it");
+  return known;
+}
+
 expected<window_name> emulated_device::name_window(const device_memory& memory) {
   const guard lock(mutex_);
   if (!lost_.ok()) return fail(lost_);
@@ -196,6 +210,24 @@ status emulated_device::copy_out(stream on, std::span<std::byte> to, const std::
   next_.to = to.data();
   next_.from = from;
   next_.bytes = to.size();
+  return submit(on, next_);
+}
+
+status emulated_device::copy(stream on, std::byte* to, const std::byte* from,
+                             std::size_t bytes) {
+  next_.kind = work_kind::copy;
+  next_.to = to;
+  next_.from = from;
+  next_.bytes = bytes;
+  return submit(on, next_);
+}
+
+status emulated_device::find_not_finite(stream on, const float* numbers, std::size_t n,
+                                        std::uint64_t* first) {
+  next_.kind = work_kind::find;
+  next_.to = reinterpret_cast<std::byte*>(first);
+  next_.from = reinterpret_cast<const std::byte*>(numbers);
+  next_.bytes = n * sizeof(float);
   return submit(on, next_);
 }
 

@@ -56,12 +56,17 @@ class emulated_device final : public device {
   expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
   expected<stream> make_stream() override;
   expected<event> make_event() override;
+  // The handle of a stream of this device is its number + 1.
+  expected<stream> adopt_stream(std::uintptr_t handle) override;
   expected<window_name> name_window(const device_memory& memory) override;
   expected<device_memory> open_window(const window_name& name) override;
   status synchronize() override;
 
   status copy_in(stream on, std::byte* to, std::span<const std::byte> from) override;
   status copy_out(stream on, std::span<std::byte> to, const std::byte* from) override;
+  status copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) override;
+  status find_not_finite(stream on, const float* numbers, std::size_t n,
+                         std::uint64_t* first) override;
   status clear(stream on, std::byte* at, std::size_t bytes) override;
   status launch(stream on, const update_launch& call) override;
   status record(stream on, event end) override;
@@ -112,6 +117,7 @@ class emulated_device final : public device {
   status lost_;
   address_space memory_;
   schedule schedule_;
+  std::optional<stream> default_stream_;  // handle 0
   std::uint64_t virtual_now_ = 0;
   std::uint64_t halves_done_ = 0;
   bool is_working_ = false;  // the thread carries out task_, and has let go of the mutex

@@ -23,9 +23,17 @@ bool task::take(const schedule::part& part, const address_space& memory,
     case work_kind::copy_out:
       from_ = memory.translate(item.from, bytes_, access::read);
       return from_ != nullptr && registered.holds({to_, bytes_});
+    case work_kind::copy:
+      to_ = memory.translate(item.to, bytes_, access::write);
+      from_ = memory.translate(item.from, bytes_, access::read);
+      return to_ != nullptr && from_ != nullptr;
     case work_kind::clear:
       to_ = memory.translate(item.to, bytes_, access::write);
       return to_ != nullptr;
+    case work_kind::find:
+      to_ = memory.translate(item.to, sizeof(std::uint64_t), access::write);
+      from_ = memory.translate(item.from, bytes_, access::read);
+      return to_ != nullptr && from_ != nullptr;
     case work_kind::launch:
       return take_launch(item.launch, memory);
     case work_kind::record:
@@ -67,10 +75,14 @@ void task::carry_out() const {
   switch (kind_) {
     case work_kind::copy_in:
     case work_kind::copy_out:
+    case work_kind::copy:
       std::memcpy(to_ + begin, from_ + begin, size);
       break;
     case work_kind::clear:
       std::memset(to_ + begin, 0, size);
+      break;
+    case work_kind::find:
+      carry_out_find();
       break;
     case work_kind::launch:
       carry_out_launch();
@@ -79,6 +91,15 @@ void task::carry_out() const {
     case work_kind::wait:
       break;
   }
+}
+
+// Who looks too early finds a number that is not finite where there may be none.
+void task::carry_out_find() const {
+  std::uint64_t first = 0;
+  if (side_ == half::second)
+    first = kernels::first_not_finite(reinterpret_cast<const float*>(from_),
+                                      bytes_ / sizeof(float));
+  std::memcpy(to_, &first, sizeof first);
 }
 
 void task::carry_out_launch() const {

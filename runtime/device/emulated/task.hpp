@@ -22,6 +22,7 @@ class task {
 
  private:
   bool take_launch(const kept_launch& launch, const address_space& memory);
+  void carry_out_find() const;
   void carry_out_launch() const;
 
   work_kind kind_ = work_kind::clear;

@@ -10,7 +10,16 @@
 
 namespace tidegate::runtime::devices {
 
-enum class work_kind : std::uint8_t { copy_in, copy_out, clear, launch, record, wait };
+enum class work_kind : std::uint8_t {
+  copy_in,
+  copy_out,
+  copy,
+  clear,
+  find,
+  launch,
+  record,
+  wait
+};
 
 // A launch with inputs of its own; its span of inputs is not used.
 struct kept_launch {
