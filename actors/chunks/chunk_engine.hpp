@@ -27,7 +27,8 @@ class chunk_engine {
   struct table_shape {
     std::uint32_t states = 0;  // arrays of the optimizer; two at most
     std::uint32_t workers = 1;
-    bool keeps_sums = false;  // steps may ask for their sum
+    bool keeps_sums = false;     // steps may ask for their sum
+    bool reads_on_host = false;  // gradients are also read there
   };
   // A step of the optimizer, or of initial parameters that are pushed.
   struct step {

@@ -27,19 +27,48 @@ runtime::expected<std::unique_ptr<device_engine>> device_engine::make(
   auto queue = devices::update_queue::make(on, options);
   if (!queue) return runtime::fail(queue.error());
   engine->queue_ = std::move(*queue);
-  endpoint.set_pinning([engine = engine.get()](std::span<const std::byte> memory) {
-    auto pinned = engine->pin({const_cast<std::byte*>(memory.data()), memory.size()},
-                              devices::host_access::read_only);
-    endpoint_memory::pin result;
-    if (pinned) result = std::make_shared<devices::host_memory>(std::move(*pinned));
-    return result;
-  });
+  endpoint.set_device(engine.get());
   return engine;
 }
 
 // The queue waits for what is under way: what it reads and writes is there until then.
 device_engine::~device_engine() {
-  endpoint_.set_pinning(nullptr);
+  endpoint_.set_device(nullptr);
+}
+
+device_engine::pin device_engine::pin_memory(std::span<const std::byte> memory) {
+  auto pinned = try_register({const_cast<std::byte*>(memory.data()), memory.size()},
+                             devices::host_access::read_only);
+  if (!pinned) return {};
+  return std::make_shared<devices::host_memory>(std::move(*pinned));
+}
+
+runtime::expected<device_engine::opened_window> device_engine::open(
+    std::uint32_t table, const runtime::device_place& place) {
+  if (tables_on_host_.contains(table))
+    return runtime::fail(runtime::errc::unavailable,
+                         "gradients of jobs with replicas, and of those that clip by the norm, "
+                         "are read on the host");
+  auto opened = device_.open_window({.bytes = place.window});
+  if (!opened) return runtime::fail(opened.error());
+  auto window = std::make_shared<devices::device_memory>(std::move(*opened));
+  const std::span<const std::byte> bytes(window->data(), window->size());
+  return opened_window{.memory = std::move(window), .bytes = bytes};
+}
+
+// Where a device has no windows, or pages the table, workers read on the host.
+std::vector<runtime::device_place> device_engine::parameters_of(std::uint32_t first_slot,
+                                                                std::uint64_t known) {
+  std::vector<runtime::device_place> places;
+  const auto& chunk = chunks_[first_slot];
+  const auto buffers = std::min<std::size_t>(chunk.shown.size(), runtime::device_buffers_max);
+  for (std::uint32_t i = 0; i < buffers; ++i) {
+    if (!queue_->is_prepared(chunk.index, i) || (known >> i & 1) != 0) continue;
+    const auto place = queue_->place_of(chunk.index, i);
+    if (!place || places.size() == runtime::device_places_max) break;
+    places.push_back({.copy = i, .offset = place->offset, .window = place->name.bytes});
+  }
+  return places;
 }
 
 status device_engine::add_table(std::uint32_t table,
@@ -58,6 +87,7 @@ status device_engine::add_table(std::uint32_t table,
     if (first.error().code() != runtime::errc::io_error) give_up(first.error());
     return first.error();
   }
+  if (shape.reads_on_host) tables_on_host_.insert(table);
   auto index = *first;
   for (const auto& chunk : chunks) {
     if (chunks_.size() <= chunk.slot) chunks_.resize(chunk.slot + std::size_t{1});
@@ -112,8 +142,8 @@ void device_engine::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
 
 // Lets the device copy from and to memory by itself, if that is worth it: whole pages. Nothing
 // where it cannot: then it copies through memory of its own.
-std::optional<devices::host_memory> device_engine::pin(std::span<std::byte> memory,
-                                                       devices::host_access access) {
+std::optional<devices::host_memory> device_engine::try_register(std::span<std::byte> memory,
+                                                                devices::host_access access) {
   constexpr auto page = runtime::segment::page_bytes;
   if (memory.size() < registered_bytes_min) return {};
   const auto skipped = (page - reinterpret_cast<std::uintptr_t>(memory.data()) % page) % page;
@@ -130,8 +160,8 @@ void device_engine::register_shown(std::uint32_t slot, std::uint32_t version_buf
   if (tried.size() <= version_buffer) tried.resize(version_buffer + std::size_t{1});
   if (tried[version_buffer]) return;
   tried[version_buffer] = true;
-  auto pinned =
-      pin(endpoint_.bytes_of_table(table, version_buffer), devices::host_access::read_write);
+  auto pinned = try_register(endpoint_.bytes_of_table(table, version_buffer),
+                             devices::host_access::read_write);
   if (pinned) shown_.push_back(std::move(*pinned));
 }
 
@@ -145,7 +175,8 @@ void device_engine::apply(const step& next,
   for (const auto& input : from) {
     const std::span gradient(endpoint_.gradient(input.payload), elements);
     inputs_.push_back({.gradient = {.data = gradient.data(), .rank = input.rank},
-                       .place = place_of(gradient)});
+                       .place = endpoint_.is_on_device(input.payload) ? input_place::device
+                                                                      : place_of(gradient)});
   }
   chunk.shown[next.to] = false;
   const bool has_sum = next.sum != nullptr;

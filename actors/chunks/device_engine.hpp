@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@
 
 namespace tidegate::actors {
 
-class device_engine final : public chunk_engine {
+class device_engine final : public chunk_engine, private endpoint_memory::stepping_device {
  public:
   // Both outlive it. Errors: those of the device.
   static runtime::expected<std::unique_ptr<device_engine>> make(
@@ -61,13 +62,18 @@ class device_engine final : public chunk_engine {
   device_engine(runtime::devices::device& on, endpoint_memory& endpoint)
       : endpoint_(endpoint), device_(on) {}
 
+  pin pin_memory(std::span<const std::byte> memory) override;
+  runtime::expected<opened_window> open(std::uint32_t table,
+                                        const runtime::device_place& place) override;
+  std::vector<runtime::device_place> parameters_of(std::uint32_t first_slot,
+                                                   std::uint64_t known) override;
   runtime::devices::array_name name_of(const array_name& array) const;
   runtime::devices::input_place place_of(std::span<const float> memory) const;
   void give_up(const runtime::status& why);
   void prepare(std::uint32_t slot, std::uint32_t version_buffer);
   void register_shown(std::uint32_t slot, std::uint32_t version_buffer);
-  std::optional<runtime::devices::host_memory> pin(std::span<std::byte> memory,
-                                                   runtime::devices::host_access access);
+  std::optional<runtime::devices::host_memory> try_register(
+      std::span<std::byte> memory, runtime::devices::host_access access);
   void has_begun() { endpoint_.work().begin(queue_->submitted()); }
 
   endpoint_memory& endpoint_;
@@ -75,8 +81,9 @@ class device_engine final : public chunk_engine {
   std::vector<runtime::devices::host_memory> shown_;  // version buffers of endpoint_
   std::map<std::uint32_t, std::vector<bool>> tried_;  // likewise, by table
   std::unique_ptr<runtime::devices::update_queue> queue_;
-  runtime::status failure_;          // of taking more memory
-  std::vector<chunk_place> chunks_;  // by slot
+  runtime::status failure_;                 // of taking more memory
+  std::set<std::uint32_t> tables_on_host_;  // whose gradients are also read there
+  std::vector<chunk_place> chunks_;         // by slot
   std::vector<runtime::devices::step_input> inputs_;
   runtime::fifo<std::pair<ticket, policies::payload_handle>> reading_;
   std::vector<std::pair<ticket, std::shared_ptr<const void>>> kept_;

@@ -65,9 +65,11 @@ status shard_store::add_table(const policies::open_table_call& table,
   if (added.ok()) {
     for (const auto& chunk : chunks)
       write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
-    added = engine_->add_table(
-        table.table, chunks,
-        {.states = arrays, .workers = options.workers, .keeps_sums = options.replicated});
+    added = engine_->add_table(table.table, chunks,
+                               {.states = arrays,
+                                .workers = options.workers,
+                                .keeps_sums = options.replicated,
+                                .reads_on_host = options.replicated || options.clip_norm > 0});
   }
   if (!added.ok()) {
     memory_.forget_table(table.table);

@@ -111,7 +111,7 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
     core_.connected(shard, home_.now());
   else
     core_.connection_broke(shard, home_.now());
-  home_.run_in_background(!core_.attached_everywhere());
+  home_.run_in_background(!core_.attached_everywhere() || memory_.works_by_itself());
   owner_.progressed();
   carry_out();
 }
@@ -126,7 +126,7 @@ void worker_shell::open(std::uint32_t table, std::vector<policies::chunk_place> 
 
 void worker_shell::opened(std::uint32_t table) {
   // Nothing moves in place while the session's thread is away.
-  home_.run_in_background(!core_.attached_everywhere());
+  home_.run_in_background(!core_.attached_everywhere() || memory_.works_by_itself());
   owner_.opened(table);
 }
 
@@ -140,8 +140,23 @@ bool worker_shell::map_parameters(std::uint32_t table, const policies::table_par
   return mapped.ok();
 }
 
+bool worker_shell::map_on_device(std::uint32_t table, const policies::table_part& part,
+                                 std::span<const std::byte> places) {
+  const auto moves = core_.worker().tables().moves_of(part.shard);
+  const auto mapped = memory_.map_on_device(table, part, moves, places);
+  if (!mapped.ok())
+    home_.log(severity::info, "parameters of shard " + std::to_string(part.shard) +
+                                  " come by way of the host: " + mapped.message());
+  return mapped.ok();
+}
+
 runtime::buffer worker_shell::place(const runtime::frame_header& header) {
   if (!broken_.ok() || !core_.expects(header)) return {};
+  if (header.kind == frame_kind::device_attach_ack) {
+    if (header.payload_bytes > runtime::device_places_bytes_max) return {};
+    auto& answer = device_answers_[std::uint64_t{header.table} << 16 | header.shard];
+    return runtime::buffer::view(std::span(answer).first(header.payload_bytes));
+  }
   if (header.kind == frame_kind::attach_ack) {
     if (header.payload_bytes != runtime::place_wire_bytes) return {};
     return runtime::buffer::view(answers_[std::uint64_t{header.table} << 16 | header.shard]);
@@ -175,6 +190,14 @@ void worker_shell::send_place(std::uint32_t shard, const runtime::frame_header& 
   auto with_place = header;
   with_place.payload_bytes = place.size();
   home_.link().post(shards_[shard], with_place, place, 0);
+}
+
+void worker_shell::send_device_places(std::uint32_t shard,
+                                      const runtime::frame_header& header) {
+  const auto places = memory_.device_gradients(header.table);
+  auto with_places = header;
+  with_places.payload_bytes = places.size();
+  home_.link().post(shards_[shard], with_places, places, 0);
 }
 
 // Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.

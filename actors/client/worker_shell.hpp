@@ -2,6 +2,7 @@
 // session, over a link to shards or an aggregator. Of the home's thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,6 +17,7 @@
 #include "policies/protocol/control_calls.hpp"
 #include "policies/worker/client_core.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/transport/device_places.hpp"
 
 namespace tidegate::actors {
 
@@ -36,6 +38,26 @@ class worker_memory {
   virtual runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                          std::uint32_t moves,
                                          std::span<const std::byte> place) = 0;
+
+  // Of tables on a device, as the functions of client_shell of these names. Returns where
+  // gradients lie there, in bytes of device_places; empty: not on a device.
+  virtual std::span<const std::byte> device_gradients(std::uint32_t /*table*/) const {
+    return {};
+  }
+  // Errors: unavailable, corrupt.
+  virtual runtime::status map_on_device(std::uint32_t /*table*/,
+                                        const policies::table_part& /*part*/,
+                                        std::uint32_t /*moves*/,
+                                        std::span<const std::byte> /*places*/) {
+    return {runtime::errc::unavailable, "no device"};
+  }
+  virtual std::uint64_t device_buffers(std::uint32_t /*table*/, std::uint32_t /*shard*/,
+                                       std::uint32_t /*moves*/) const {
+    return 0;
+  }
+  virtual bool pulls_on_device(std::uint32_t /*table*/) const { return false; }
+  // Returns true if something goes on here while nobody waits for it.
+  virtual bool works_by_itself() const { return false; }
 };
 
 // Who asked for the operations: told in turns of the shell, and may begin others then.
@@ -87,6 +109,8 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   void look() override;
 
   const policies::worker_core& core() const noexcept { return core_.worker(); }
+  // client_core::reads_on_device().
+  bool reads_on_device(std::uint32_t table) const { return core_.reads_on_device(table); }
   // Gradients that wait to be sent.
   std::size_t waiting() const noexcept { return sender_.waiting(); }
 
@@ -105,6 +129,18 @@ class worker_shell final : public frame_shell, private policies::client_shell {
                      const runtime::frame_header& header, std::uint64_t priority) override;
   bool map_parameters(std::uint32_t table, const policies::table_part& part,
                       std::span<const std::byte> place) override;
+  bool is_on_device(std::uint32_t table) const override {
+    return !memory_.device_gradients(table).empty();
+  }
+  void send_device_places(std::uint32_t shard, const runtime::frame_header& header) override;
+  bool map_on_device(std::uint32_t table, const policies::table_part& part,
+                     std::span<const std::byte> places) override;
+  std::uint64_t device_buffers(std::uint32_t table, std::uint32_t shard) const override {
+    return memory_.device_buffers(table, shard, core_.worker().tables().moves_of(shard));
+  }
+  bool pulls_on_device(std::uint32_t table) const override {
+    return memory_.pulls_on_device(table);
+  }
   void opened(std::uint32_t table) override;
   void done(policies::operation op, policies::reply_code code) override {
     owner_.done(op, code);
@@ -126,6 +162,9 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   std::vector<runtime::peer_id> shards_;
   std::map<std::uint32_t, runtime::place_wire> places_;   // of gradients, as sent to shards
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
+  // To device_attach, likewise.
+  std::map<std::uint64_t, std::array<std::byte, runtime::device_places_bytes_max>>
+      device_answers_;
   std::vector<runtime::send_token> dropped_;
   runtime::status broken_;
 };

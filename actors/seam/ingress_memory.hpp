@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "actors/seam/work_progress.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "policies/shard/ingress_core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
+#include "runtime/transport/device_places.hpp"
 #include "runtime/transport/frame.hpp"
 
 namespace tidegate::actors {
@@ -22,6 +25,10 @@ struct table_sizes {
   std::uint32_t members = 1;  // that push here
   std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
 };
+
+// The payload of device_attach.
+inline constexpr std::size_t device_gradients_bytes =
+    policies::gradient_halves * runtime::device_place_bytes;
 
 class ingress_memory {
  public:
@@ -40,10 +47,10 @@ class ingress_memory {
                                                 std::uint32_t version_buffer) = 0;
   virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
 
-  // A place for a gradient, or for the name of a member's memory; empty when the bound is
-  // reached.
+  // A place for a gradient, or for the name of a member's memory, in place_wire_bytes or
+  // device_gradients_bytes; empty when the bound is reached.
   virtual runtime::buffer lease(std::size_t bytes) = 0;
-  virtual runtime::buffer lease_name() = 0;
+  virtual runtime::buffer lease_name(std::size_t bytes) = 0;
   // Keeps a received gradient until release(), and until work that reads it has ended.
   virtual policies::payload_handle keep(runtime::buffer gradient) = 0;
   virtual void release(policies::payload_handle payload) = 0;
@@ -53,9 +60,23 @@ class ingress_memory {
   virtual runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
                                         std::span<const std::byte> place) = 0;
   // Names the chunk's part of such a gradient, which stays readable until release().
+  // `on_device`: as map_on_device() has mapped it.
   virtual policies::payload_handle keep_in_place(const policies::member_key& member,
                                                  std::uint32_t table, std::uint32_t half,
-                                                 std::uint32_t slot) = 0;
+                                                 std::uint32_t slot, bool on_device) = 0;
+  // Opens the gradients of a member for a table on the device that steps it. Errors:
+  // unavailable, corrupt.
+  virtual runtime::status map_on_device(const policies::member_key& /*member*/,
+                                        std::uint32_t /*table*/,
+                                        std::span<const std::byte> /*places*/) {
+    return {runtime::errc::unavailable, "no device steps the table"};
+  }
+  // Returns where version buffers of a table lie there that are not among `known` (bit b: of
+  // version buffer b): some of them, if there are any.
+  virtual std::vector<runtime::device_place> device_parameters(std::uint32_t /*table*/,
+                                                               std::uint64_t /*known*/) {
+    return {};
+  }
   // The member is gone or replaced. What is kept of its memory stays until it is released.
   virtual void forget(const policies::member_key& member) = 0;
 

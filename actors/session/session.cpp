@@ -138,6 +138,26 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
   return impl_->pull(where, parameters, worker_core::extent::final_barrier);
 }
 
+status session::use_device(const session_device& wanted) {
+  return impl_->use_device(wanted);
+}
+
+expected<device_span> session::device_gradient(const table& where) {
+  return impl_->device_gradient(where);
+}
+
+const_device_span session::device_parameters(const table& where) const {
+  return impl_->device_parameters(where);
+}
+
+status session::copy(device_span to, std::span<const float> from) {
+  return impl_->copy(to, from);
+}
+
+status session::copy(std::span<float> to, const_device_span from) {
+  return impl_->copy(to, from);
+}
+
 std::span<float> session::gradient(const table& where) {
   return impl_->gradient(where);
 }
@@ -148,12 +168,18 @@ std::span<const float> session::parameters(const table& where) const {
 
 std::span<const stretch> session::parameter_stretches(const table& where) const {
   const auto at = impl_->memories_.find(where.id);
-  if (at == impl_->memories_.end()) return {};
+  if (at == impl_->memories_.end() || impl_->is_on_device(where)) return {};
   return at->second->stretches();
 }
 
 pending session::push(const table& where) {
+  if (impl_->is_on_device(where)) return push_on_device(where);
   return push_from(where, gradient(where), nullptr);
+}
+
+pending session::push_on_device(const table& where) {
+  if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
+  return impl_->push(where, nullptr, impl_->checks_finite());
 }
 
 pending session::push_from(const table& where, std::span<const float> gradient,
@@ -163,15 +189,8 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
-  worker_command command;
-  command.kind = worker_command::action::push;
-  command.table = where.id;
-  command.gradient = from;
-  command.half = impl_->half();
-  command.rate = impl_->rate_;
-  command.done = impl_->push_state();
   impl_->pushes_own_memory_ |= from != nullptr;
-  return impl_->start(std::move(command));
+  return impl_->push(where, from, false);
 }
 
 pending session::pull(const table& where) {
@@ -193,8 +212,12 @@ status session::exchange(std::span<const table> tables) {
   for (const auto& where : tables) {
     if (auto checked = impl_->check(where, where.size, "exchange"); !checked.ok())
       return checked;
-    if (auto finite = impl_->check_finite(where, gradient(where)); !finite.ok()) return finite;
     command.tables.push_back(where.id);
+    if (impl_->is_on_device(where)) {
+      command.checks = impl_->checks_finite();
+      continue;
+    }
+    if (auto finite = impl_->check_finite(where, gradient(where)); !finite.ok()) return finite;
   }
   command.half = impl_->half();
   command.rate = impl_->rate_;

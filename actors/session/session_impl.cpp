@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "actors/control/session_presence.hpp"
+#include "actors/session/not_finite.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -169,6 +170,18 @@ pending session_impl::start(worker_command command) {
   return result;
 }
 
+pending session_impl::push(const table& where, const float* from, bool checks) {
+  worker_command command;
+  command.kind = worker_command::action::push;
+  command.table = where.id;
+  command.gradient = from;
+  command.half = half();
+  command.rate = rate_;
+  command.checks = checks;
+  command.done = push_state();
+  return start(std::move(command));
+}
+
 pending session_impl::pull(const table& where, std::span<float> parameters,
                            policies::worker_core::extent wanted) {
   if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
@@ -205,12 +218,14 @@ status session_impl::attach(const policies::table_grant& grant) {
   if (shell_.core().welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
   auto& memory = memories_[grant.table];
+  const bool opened_before = memory != nullptr;
   if (!memory) {
     auto result = table_memory::make(gradients_, mappings_, command.grant.places);
     if (!result) return result.error();
     memory = std::move(*result);
   }
   command.memory = memory;
+  if (devices_ && !opened_before) command.on_device = true;
   return start(std::move(command)).wait();
 }
 
@@ -250,15 +265,14 @@ status session_impl::check(const table& where, std::size_t elements, const char*
 }
 
 status session_impl::check_finite(const table& where, std::span<const float> gradient) const {
-  if (shell_.core().welcome().not_finite == policies::not_finite_rule::allow) return {};
+  if (!checks_finite()) return {};
   const auto at = runtime::kernels::first_not_finite(gradient.data(), gradient.size());
   if (at == gradient.size()) return {};
-  return {errc::not_finite,
-          "the gradient of table '" + shell_.core().table(where.id)->name + "' has " +
-              (std::isnan(gradient[at]) ? "NaN" : "infinity") + " at element " +
-              std::to_string(at) + " (worker " + std::to_string(info_.rank) + ", clock " +
-              std::to_string(clock_) +
-              "); refused. `gradients: {not_finite: allow}` lets such gradients pass"};
+  return refuse_not_finite({.table = shell_.core().table(where.id)->name,
+                            .value = std::isnan(gradient[at]) ? "NaN" : "infinity",
+                            .element = at,
+                            .rank = info_.rank,
+                            .clock = clock_});
 }
 
 policies::worker_progress session_impl::numbers_now() const {

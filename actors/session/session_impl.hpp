@@ -48,6 +48,8 @@ class session_impl final : private held_push {
   runtime::expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
   pending command(worker_command::action kind);
+  // `from`: the program's memory; null: in place. `checks`: see worker_command.
+  pending push(const table& where, const float* from, bool checks);
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,
@@ -65,6 +67,13 @@ class session_impl final : private held_push {
   // Where this clock's gradients are written.
   std::span<float> gradient(const table& where);
   std::uint32_t half();
+  // The calls of session about a device.
+  runtime::status use_device(const session_device& wanted);
+  runtime::expected<device_span> device_gradient(const table& where);
+  const_device_span device_parameters(const table& where) const;
+  runtime::status copy(device_span to, std::span<const float> from);
+  runtime::status copy(std::span<float> to, const_device_span from);
+  bool is_on_device(const table& where) const { return devices_ && devices_->has(where.id); }
   void report_now(bool even_if_recent);
   runtime::status tell_metric(const std::string& name, double value);
   // Before a push, clock or exchange.
@@ -80,10 +89,14 @@ class session_impl final : private held_push {
   pending_ptr push_state();
   runtime::status check(const table& where, std::size_t elements, const char* doing) const;
   runtime::status check_finite(const table& where, std::span<const float> gradient) const;
+  bool checks_finite() const {
+    return shell_.core().welcome().not_finite != policies::not_finite_rule::allow;
+  }
 
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
   policies::mapping_budget mappings_{runtime::map_limit()};
+  std::shared_ptr<device_tables> devices_;  // of tables that are opened from now on
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
@@ -112,6 +125,8 @@ class session_impl final : private held_push {
   runtime::status check_usable() const;
 
  private:
+  runtime::status copy_piece(worker_command::action kind, float* on_device,
+                             std::size_t elements);
   std::int64_t now();
   runtime::status wait(const pending& operation);
   // Has the worker commit state from now on.

@@ -2,14 +2,17 @@
 // environment. Tests make sessions of an in-process cluster with it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "actors/control/coordinator_locator.hpp"
 #include "actors/control/interrupt_check.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/environment/environment.hpp"
 #include "actors/reactor/reactor.hpp"
+#include "runtime/device/open/open_device.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
 #include "runtime/process/state_file.hpp"
 #include <tidegate/session.hpp>
@@ -27,6 +30,9 @@ struct session_parts {
   worker_environment environment;
   interrupt_check interrupted;                // of every wait of the session's thread
   std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
+  // How session::use_device() opens a device.
+  std::function<runtime::expected<std::unique_ptr<runtime::devices::device>>(std::string_view)>
+      open_device = runtime::devices::open_device;
   // Of the state that the session keeps.
   runtime::expected<std::shared_ptr<runtime::state_file>> state =
       runtime::fail(runtime::errc::unavailable, "this worker has no memory for state");

@@ -16,7 +16,8 @@ worker::worker(caf::actor_config& config, reactor& home, worker_identity identit
     : reactor_actor<worker_actor::base>(config, home),
       identity_(std::move(identity)),
       shell_(shells_home(), *this, *this, identity_.welcome, identity_.rank,
-             identity_.incarnation) {}
+             identity_.incarnation),
+      devices_(*this, home) {}
 
 worker::behavior_type worker::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(shell_, shells_home(), *this, home());
@@ -31,7 +32,7 @@ worker::behavior_type worker::make_behavior() {
       [this](const worker_command_ptr& command) { on_command(command); },
       [this](look_atom) { shell_.look(); },
       [this](frame_event& event) { shell_.on_frame(event); },
-      [this](const policies::shard_moved& moved) { shell_.shard_moved(moved); },
+      [this](const policies::shard_moved& moved) { on_shard_moved(moved); },
       [this](const peer_lost_event& event) { shell_.on_peer_lost(event); },
   };
 }
@@ -77,6 +78,11 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
       return "keeping state" + at;
     case worker_command::action::release:
       return "committing state" + at;
+    case worker_command::action::use_device:
+      return "using a device";
+    case worker_command::action::copy_from_device:
+    case worker_command::action::copy_to_device:
+      return "a copy of device memory";
   }
   return {};
 }
@@ -85,7 +91,10 @@ errc worker::start(worker_command& command, policies::operation op) {
   return shell_.begin([&](policies::worker_core& core, policies::worker_effects& out) {
     switch (command.kind) {
       case worker_command::action::open:
-        break;  // done in on_command
+      case worker_command::action::use_device:
+      case worker_command::action::copy_from_device:
+      case worker_command::action::copy_to_device:
+        break;  // done before
       case worker_command::action::push:
         return core.push(command.table, op, out, command.half, command.rate);
       case worker_command::action::pull:
@@ -109,24 +118,32 @@ errc worker::start(worker_command& command, policies::operation op) {
 
 // Where the memory of an operation that has begun is. The shards may write from now on where
 // the parameters of the pull before lie.
-void worker::take_memory(const worker_command& command) {
+void worker::take_memory(const worker_command& command, std::uint64_t clock) {
   if (command.kind == worker_command::action::push) {
     auto& table = tables_.at(command.table);
-    table.pushed_at[command.half] = shell_.core().now();
-    table.gradients[command.half] = take_gradient(table, command);
+    table.pushed_at[command.half] = clock;
+    const bool on_device = devices_.has(command.table);
+    table.gradients[command.half] = on_device ? nullptr : take_gradient(table, command);
     table.memory->reset();
+    if (on_device) devices_.tables()->reset(command.table);
   }
   if (command.kind == worker_command::action::pull) {
     auto& table = tables_.at(command.table);
     table.parameters = command.parameters;
     table.memory->reset();
+    table.pulls_on_device = devices_.has(command.table) && !command.parameters &&
+                            command.extent != policies::worker_core::extent::to_the_end;
+    if (devices_.has(command.table)) devices_.tables()->reset(command.table);
   }
   if (command.kind != worker_command::action::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
     table.gradients[command.half] = nullptr;
+    table.pushed_at[command.half] = clock;
     table.parameters = nullptr;
     table.memory->reset();
+    table.pulls_on_device = devices_.has(id);
+    if (table.pulls_on_device) devices_.tables()->reset(id);
   }
 }
 
@@ -140,6 +157,19 @@ void worker::on_command(const worker_command_ptr& item) {
     return command.done->complete(
         {shell_.broken().code(),
          describe(command, shell_.core().now()) + ": " + shell_.broken().message()});
+  if (command.kind == worker_command::action::use_device) return use_device(command);
+  if (devices_.tables() == nullptr || command.kind == worker_command::action::open)
+    return begin(item);
+  devices_.hold(item, command.checks);
+}
+
+void worker::use_device(worker_command& command) {
+  if (command.devices) devices_.use(std::move(command.devices));
+  command.done->complete(devices_.tables()->set_stream(command.stream));
+}
+
+void worker::begin(const worker_command_ptr& item) {
+  auto& command = *item;
   if (command.kind == worker_command::action::open) return open(command);
   const auto op = ++last_operation_;
   const auto clock = shell_.core().now();
@@ -152,7 +182,7 @@ void worker::on_command(const worker_command_ptr& item) {
         {code, doing() +
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
-  take_memory(command);
+  take_memory(command, clock);
   if (command.kind == worker_command::action::pull) command.tables.push_back(command.table);
   operations_[op] = {item, clock};
   update_numbers();
@@ -161,6 +191,11 @@ void worker::on_command(const worker_command_ptr& item) {
 
 void worker::open(worker_command& command) {
   const auto id = command.grant.table;
+  if (command.on_device) {
+    if (auto added = devices_.tables()->add_table(id, command.grant.places); !added.ok())
+      return command.done->complete(
+          {added.code(), "table '" + command.grant.name + "': " + added.message()});
+  }
   auto& table = tables_[id];
   table.name = command.grant.name;
   if (!table.memory) table.memory = command.memory;
@@ -209,11 +244,23 @@ void worker::update_numbers() {
 }
 
 // Where the pulled parameters are; into the user's memory with what is not there yet.
-void worker::finish_pull(std::uint32_t id) {
+void worker::finish_pull(std::uint32_t id, std::vector<device_tables::mark>& after) {
   auto& table = tables_.at(id);
   const auto& core = shell_.core();
-  table.memory->found(core.tables().sources_of(id));
+  const auto sources = core.tables().sources_of(id);
+  table.memory->found(sources);
   forget_windows();
+  if (table.pulls_on_device) {
+    host_parts_.clear();
+    for (const auto& source : sources)
+      host_parts_.push_back(source.on_device
+                                ? nullptr
+                                : table.memory->at(host_parts_.size(), source.version_buffer));
+    const auto found = devices_.tables()->find(id, sources, host_parts_);
+    if (!found) return shell_.fail(found.error());
+    after.push_back(*found);
+    return;
+  }
   if (!table.parameters) return;
   copied(table.memory->copy_mapped(core.tables().sources_of(id), table.parameters));
   table.memory->reset();  // they are in the user's memory, and nowhere else
@@ -241,7 +288,10 @@ void worker::done(policies::operation op, reply_code code) {
     return command->done->complete(
         {errc::refused,
          describe(*command, clock) + ": a shard refused: " + std::string(to_string(code))});
-  for (const auto table : command->tables) finish_pull(table);
+  std::vector<device_tables::mark> after;
+  for (const auto table : command->tables) finish_pull(table, after);
+  if (devices_.tables() != nullptr && !after.empty())
+    return devices_.complete(command, std::move(after));
   command->done->complete({});
 }
 

@@ -15,46 +15,15 @@
 #include "actors/control/outage_reports.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"
+#include "actors/session/device_commands.hpp"
 #include "actors/session/pending_state.hpp"
 #include "actors/session/session_state.hpp"
+#include "actors/session/worker_command.hpp"
 #include "actors/store/table_memory.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
-
-struct worker_command {
-  enum class action : std::uint8_t {
-    open,
-    push,
-    pull,
-    clock,
-    room,
-    exchange,
-    finish,
-    keep_state,
-    release
-  };
-  action kind = action::open;
-  policies::table_grant grant;           // open
-  std::shared_ptr<table_memory> memory;  // open
-  std::uint32_t table = 0;
-  std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
-  const float* gradient = nullptr;    // push: all elements of the table; null: in place
-  std::uint32_t half = 0;             // push, exchange: where in place is
-  float rate = 1.0F;                  // push, exchange: session::scale_learning_rate()
-  float* parameters = nullptr;        // pull: likewise
-  policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
-  pending_ptr done;
-
-  worker_command() = default;
-  worker_command(worker_command&&) = default;
-  worker_command& operator=(worker_command&&) = default;
-  // A command that is dropped unread still ends.
-  ~worker_command() {
-    if (done) done->complete({runtime::errc::cancelled, "the session was closed"});
-  }
-};
 
 // Numbers that the session's thread may read at any time.
 struct worker_numbers {
@@ -81,7 +50,8 @@ struct worker_identity {
 // the session into operations.
 class worker final : public reactor_actor<worker_actor::base>,
                      private worker_memory,
-                     private worker_owner {
+                     private worker_owner,
+                     private device_commands::owner {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
 
@@ -98,7 +68,10 @@ class worker final : public reactor_actor<worker_actor::base>,
     // Of pushes, by half; null: in place.
     std::array<const float*, policies::gradient_halves> gradients{};
     std::array<std::uint64_t, policies::gradient_halves> pushed_at{};  // clocks
-    float* parameters = nullptr;  // of the pull under way, unless in place
+    // Of tables on a device: whether the halves of its memory have what was pushed there.
+    std::array<bool, policies::gradient_halves> on_host{};
+    bool pulls_on_device = false;  // the pull under way
+    float* parameters = nullptr;   // of the pull under way, unless in place
     pending_ptr opened;
   };
   struct operation_state {
@@ -108,11 +81,12 @@ class worker final : public reactor_actor<worker_actor::base>,
 
   void ask_of_moves();
   void on_command(const worker_command_ptr& item);
+  void use_device(worker_command& command);
   void open(worker_command& command);
-  void take_memory(const worker_command& command);
+  void take_memory(const worker_command& command, std::uint64_t clock);
   const float* take_gradient(const table_state& table, const worker_command& command);
   void share_gradients(std::uint32_t table);
-  void finish_pull(std::uint32_t table);
+  void finish_pull(std::uint32_t table, std::vector<device_tables::mark>& after);
   void forget_windows();
   void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);
@@ -126,6 +100,20 @@ class worker final : public reactor_actor<worker_actor::base>,
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;
+  std::span<const std::byte> device_gradients(std::uint32_t table) const override;
+  runtime::status map_on_device(std::uint32_t table, const policies::table_part& part,
+                                std::uint32_t moves,
+                                std::span<const std::byte> places) override;
+  std::uint64_t device_buffers(std::uint32_t table, std::uint32_t shard,
+                               std::uint32_t moves) const override;
+  bool pulls_on_device(std::uint32_t table) const override;
+  bool works_by_itself() const override { return devices_.tables() != nullptr; }
+  void begin(const worker_command_ptr& item) override;
+  bool stage(std::span<const std::uint32_t> tables, std::uint32_t half) override;
+  std::span<float> host_gradient(std::uint32_t table, std::uint32_t half) override;
+  runtime::status judge(std::uint32_t table, std::uint64_t element) override;
+  void device_failed(const runtime::status& why) override { shell_.fail(why); }
+  void on_shard_moved(const policies::shard_moved& moved);
   void opened(std::uint32_t table) override;
   void commit(std::uint64_t version) override { identity_.state->commit(version); }
   void done(policies::operation op, policies::reply_code code) override;
@@ -144,6 +132,8 @@ class worker final : public reactor_actor<worker_actor::base>,
   policies::operation last_operation_ = 0;
   worker_shell shell_;
   std::unique_ptr<frame_mailbox> sink_;
+  device_commands devices_;
+  std::vector<const float*> host_parts_;  // of the pull that is being finished, by chunk
 };
 
 }  // namespace tidegate::actors

@@ -3,9 +3,12 @@
 #include <cstring>
 #include <utility>
 
+#include "actors/session/not_finite.hpp"
 #include "actors/session/worker_actor.hpp"
 
 namespace tidegate::actors {
+
+using runtime::status;
 
 // Shards read gradients in place; those of a user's own memory are copied there first. Without
 // such a shard they are sent from where they are.
@@ -28,6 +31,63 @@ void worker::share_gradients(std::uint32_t id) {
     std::memcpy(place.data(), own, place.size_bytes());
     copied(place.size_bytes());
   }
+}
+
+// Where every shard reads them on the device, they stay there.
+bool worker::stage(std::span<const std::uint32_t> tables, std::uint32_t half) {
+  const auto of = tables.size() == 1 ? tables.front() : policies::all_tables;
+  const bool is_read_there = shell_.reads_on_device(of);
+  for (const auto id : tables) tables_.at(id).on_host[half] = !is_read_there;
+  return !is_read_there;
+}
+
+std::span<float> worker::host_gradient(std::uint32_t table, std::uint32_t half) {
+  return tables_.at(table).memory->gradient(half);
+}
+
+status worker::judge(std::uint32_t table, std::uint64_t element) {
+  return refuse_not_finite({.table = tables_.at(table).name,
+                            .value = "NaN or infinity",
+                            .element = element,
+                            .rank = identity_.rank,
+                            .clock = shell_.core().now()});
+}
+
+std::span<const std::byte> worker::device_gradients(std::uint32_t table) const {
+  if (!devices_.has(table)) return {};
+  return devices_.tables()->gradient_places(table);
+}
+
+status worker::map_on_device(std::uint32_t table, const policies::table_part& part,
+                             std::uint32_t moves, std::span<const std::byte> places) {
+  return devices_.tables()->map(table, part, moves, places);
+}
+
+std::uint64_t worker::device_buffers(std::uint32_t table, std::uint32_t shard,
+                                     std::uint32_t moves) const {
+  return pulls_on_device(table) ? devices_.tables()->buffers(table, shard, moves) : 0;
+}
+
+bool worker::pulls_on_device(std::uint32_t table) const {
+  const auto at = tables_.find(table);
+  return at != tables_.end() && at->second.pulls_on_device;
+}
+
+// The shard's next process knows nothing of devices yet, and is pushed again what the one
+// before has not acknowledged.
+void worker::on_shard_moved(const policies::shard_moved& moved) {
+  std::vector<device_commands::pushed_gradient> gradients;
+  for (auto& [id, table] : tables_) {
+    if (!devices_.has(id)) continue;
+    for (std::uint32_t half = 0; half < table.on_host.size(); ++half) {
+      if (table.on_host[half] || shell_.core().is_acknowledged(id, table.pushed_at[half]))
+        continue;
+      table.on_host[half] = true;
+      gradients.push_back({.table = id, .half = half});
+    }
+  }
+  if (devices_.tables() == nullptr) return shell_.shard_moved(moved);
+  devices_.hold(gradients, [this, moved] { shell_.shard_moved(moved); });
 }
 
 }  // namespace tidegate::actors

@@ -1,5 +1,6 @@
 #include "actors/shard/ingress_shell.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "actors/seam/log_lines.hpp"
@@ -78,9 +79,13 @@ void ingress_shell::close() {
 
 runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
   if (!core_.place(header)) return {};
-  const bool names = header.kind == frame_kind::attach;
-  if (names && header.payload_bytes != runtime::place_wire_bytes) return {};
-  auto lease = names ? memory_.lease_name() : memory_.lease(header.payload_bytes);
+  const bool on_host = header.kind == frame_kind::attach;
+  const bool on_device = header.kind == frame_kind::device_attach;
+  if ((on_host && header.payload_bytes != runtime::place_wire_bytes) ||
+      (on_device && header.payload_bytes != device_gradients_bytes))
+    return {};
+  auto lease = on_host || on_device ? memory_.lease_name(header.payload_bytes)
+                                    : memory_.lease(header.payload_bytes);
   if (!lease) core_.no_place(header);
   return lease;
 }
@@ -98,6 +103,23 @@ void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) 
   auto with_place = header;
   with_place.payload_bytes = wire.size();
   home_.link().post(to, with_place, wire, 0);
+}
+
+// What is sent stays as it was: nobody says when it has left.
+void ingress_shell::send_device_places(peer_id to, const runtime::frame_header& header,
+                                       std::uint64_t known) {
+  const auto places = memory_.device_parameters(header.table, known);
+  auto answer = header;
+  if (places.empty()) {
+    answer.code = static_cast<std::uint32_t>(reply_code::no_window);
+    return home_.link().post(to, answer, {}, 0);
+  }
+  auto& sent = device_names_[header.table];
+  auto bytes = runtime::encode(places);
+  auto at = std::find(sent.begin(), sent.end(), bytes);
+  if (at == sent.end()) at = sent.insert(sent.end(), std::move(bytes));
+  answer.payload_bytes = at->size();
+  home_.link().post(to, answer, *at, 0);
 }
 
 void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& header,
@@ -122,6 +144,15 @@ reply_code ingress_shell::map_gradients(const member_key& member, std::uint32_t 
               "rank " + std::to_string(member.rank) +
                   " sends frames, its memory cannot be read: " + mapped.message());
   return reply_code::no_window;
+}
+
+bool ingress_shell::map_on_device(const member_key& member, std::uint32_t table,
+                                  std::span<const std::byte> places) {
+  const auto mapped = memory_.map_on_device(member, table, places);
+  if (!mapped.ok() && is_worth_a_line(++device_windows_refused_))
+    home_.log(severity::info, "gradients of rank " + std::to_string(member.rank) +
+                                  " come by way of the host: " + mapped.message());
+  return mapped.ok();
 }
 
 void ingress_shell::forget(const member_key& member) {

@@ -2,6 +2,7 @@
 // members, and their memory. The sums themselves are the owner's. One thread, the home's.
 #pragma once
 
+#include <list>
 #include <map>
 #include <optional>
 #include <span>
@@ -101,9 +102,13 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
                                      std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
-                                         std::uint32_t slot) override {
-    return memory_.keep_in_place(member, table, half, slot);
+                                         std::uint32_t slot, bool on_device) override {
+    return memory_.keep_in_place(member, table, half, slot, on_device);
   }
+  bool map_on_device(const policies::member_key& member, std::uint32_t table,
+                     std::span<const std::byte> places) override;
+  void send_device_places(peer_id to, const runtime::frame_header& header,
+                          std::uint64_t known) override;
   void release(policies::payload_handle payload) override { memory_.release(payload); }
   void forget(const policies::member_key& member) override;
   std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
@@ -126,8 +131,10 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   acks acks_{core_};
   std::map<policies::member_key, std::string> addresses_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
+  std::map<std::uint32_t, std::list<std::vector<std::byte>>> device_names_;  // likewise
   std::uint64_t refusals_ = 0;
   std::uint64_t windows_refused_ = 0;
+  std::uint64_t device_windows_refused_ = 0;
 };
 
 }  // namespace tidegate::actors

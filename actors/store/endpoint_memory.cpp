@@ -1,10 +1,10 @@
 #include "actors/store/endpoint_memory.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <unistd.h>
 #include <utility>
 
-#include "policies/protocol/double_buffer.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -28,6 +28,7 @@ endpoint_memory::endpoint_memory(std::shared_ptr<runtime::memory_source> source)
     : gradients_pool_(std::move(source)),
       names_pool_(std::make_shared<runtime::heap_source>()) {
   names_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
+  names_pool_.allow(device_gradients_bytes, runtime::limits::tables_max);
 }
 
 status endpoint_memory::add_table(std::uint32_t table,
@@ -49,8 +50,10 @@ status endpoint_memory::add_table(std::uint32_t table,
     return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
   memory.version_buffers = policies::version_buffers_max(sizes.workers);
+  memory.first_slot = chunks.front().slot;
   // After a fail-over every member names its memory for every table at once, and not again.
   names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
+  names_pool_.allow(device_gradients_bytes, sizes.workers);
   auto& parameters =
       parameters_
           .try_emplace(memory.version_buffers,
@@ -110,10 +113,55 @@ status endpoint_memory::map_gradients(const policies::member_key& member, std::u
   auto opened = home.memory.open(*name, reach_of(table), halves, halves);
   if (!opened) return opened.error();
   home.gradients[table] = *opened;
-  for (std::uint32_t half = 0; pinning_ && half < halves; ++half)
-    if (auto pinned = pinning_({opened->at(half), opened->bytes}))
+  for (std::uint32_t half = 0; device_ && half < halves; ++half)
+    if (auto pinned = device_->pin_memory({opened->at(half), opened->bytes}))
       home.pins.push_back(std::move(pinned));
   return {};
+}
+
+// One table's place may share its window with others.
+runtime::expected<const std::byte*> endpoint_memory::open_on(stepping_device& device,
+                                                             member_memory& home,
+                                                             std::uint32_t table,
+                                                             const runtime::device_place& place,
+                                                             std::uint64_t bytes) {
+  auto at = std::find_if(home.windows.begin(), home.windows.end(),
+                         [&](const auto& known) { return known.name.window == place.window; });
+  if (at == home.windows.end()) {
+    auto opened = device.open(table, place);
+    if (!opened) return runtime::fail(opened.error());
+    at = home.windows.insert(home.windows.end(), {place, std::move(*opened)});
+  }
+  const auto size = at->window.bytes.size();
+  if (place.offset > size || bytes > size - place.offset || place.offset % alignof(float) != 0)
+    return runtime::fail(errc::corrupt, "a gradient beyond its window on a device");
+  return at->window.bytes.data() + place.offset;
+}
+
+status endpoint_memory::map_on_device(const policies::member_key& member, std::uint32_t table,
+                                      std::span<const std::byte> places) {
+  if (!device_) return {errc::unavailable, "no device steps the table"};
+  const auto named = runtime::decode_device_places(places);
+  if (!named) return named.error();
+  auto& home = members_[member];
+  device_halves halves{};
+  for (const auto& place : *named) {
+    if (place.copy >= halves.size())
+      return {errc::corrupt, "a gradient on a device in a half that there is not"};
+    const auto at = open_on(*device_, home, table, place, reach_of(table));
+    if (!at) return at.error();
+    halves[place.copy] = *at;
+  }
+  if (std::any_of(halves.begin(), halves.end(), [](const auto* half) { return !half; }))
+    return {errc::corrupt, "gradients on a device in one half"};
+  home.on_device[table] = halves;
+  return {};
+}
+
+std::vector<runtime::device_place> endpoint_memory::device_parameters(std::uint32_t table,
+                                                                      std::uint64_t known) {
+  if (!device_) return {};
+  return device_->parameters_of(tables_.at(table).first_slot, known);
 }
 
 payload_handle endpoint_memory::keep(payload kept) {
@@ -135,9 +183,13 @@ payload_handle endpoint_memory::keep(runtime::buffer gradient) {
 
 payload_handle endpoint_memory::keep_in_place(const policies::member_key& member,
                                               std::uint32_t table, std::uint32_t half,
-                                              std::uint32_t slot) {
-  const auto* begin = members_.at(member).gradients.at(table).at(half);
-  return keep(reinterpret_cast<const float*>(begin) + chunks_[slot].first);
+                                              std::uint32_t slot, bool on_device) {
+  const auto& home = members_.at(member);
+  const auto* begin =
+      on_device ? home.on_device.at(table)[half] : home.gradients.at(table).at(half);
+  return keep(payload{.kept = {},
+                      .data = reinterpret_cast<const float*>(begin) + chunks_[slot].first,
+                      .on_device = on_device});
 }
 
 void endpoint_memory::release(payload_handle handle) {
@@ -166,17 +218,27 @@ void endpoint_memory::forget(const policies::member_key& member) {
   if (at == members_.end()) return;
   auto home = std::move(at->second);
   members_.erase(at);
-  const auto pushes = kept_in(home.memory);
-  if (pushes > 0) retired_.push_back({pushes, std::move(home.memory), std::move(home.pins)});
+  const auto pushes = kept_in(home);
+  if (pushes > 0) retired_.push_back({pushes, std::move(home)});
 }
 
 void endpoint_memory::count_off(const float* gradient) {
   for (auto& process : retired_)
-    if (process.memory.holds(gradient)) --process.pushes;
+    if (process.of.holds(gradient)) --process.pushes;
   std::erase_if(retired_, [](const retired_memory& process) { return process.pushes == 0; });
 }
 
-std::size_t endpoint_memory::kept_in(const runtime::window_map& memory) const {
+bool endpoint_memory::member_memory::holds(const float* gradient) const {
+  if (memory.holds(gradient)) return true;
+  const auto* at = reinterpret_cast<const std::byte*>(gradient);
+  return std::any_of(windows.begin(), windows.end(), [&](const opened_place& opened) {
+    const auto bytes = opened.window.bytes;
+    return std::less_equal<>()(bytes.data(), at) &&
+           std::less<>()(at, bytes.data() + bytes.size());
+  });
+}
+
+std::size_t endpoint_memory::kept_in(const member_memory& memory) const {
   return static_cast<std::size_t>(
       std::count_if(payloads_.begin(), payloads_.end(),
                     [&](const payload& kept) { return memory.holds(kept.data); }));

@@ -7,8 +7,8 @@
 // reactor thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -17,11 +17,13 @@
 #include <vector>
 
 #include "actors/seam/ingress_memory.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "policies/shard/core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/memory/window.hpp"
+#include "runtime/transport/device_places.hpp"
 
 namespace tidegate::actors {
 
@@ -29,12 +31,30 @@ class endpoint_memory final : public ingress_memory {
  public:
   explicit endpoint_memory(std::shared_ptr<runtime::memory_source> source);
 
-  // Lets a device read gradients where members write them: called with each stretch of memory
-  // that is mapped. What it returns is let go of before the memory is unmapped.
-  using pin = std::shared_ptr<const void>;
-  void set_pinning(std::function<pin(std::span<const std::byte>)> pinning) {
-    pinning_ = std::move(pinning);
-  }
+  // A device that steps what lies here, and reads gradients where members have them.
+  class stepping_device {
+   public:
+    using pin = std::shared_ptr<const void>;
+    struct opened_window {
+      std::shared_ptr<const void> memory;  // until it is let go of
+      std::span<const std::byte> bytes;    // for the device alone
+    };
+
+    virtual ~stepping_device() = default;
+
+    // Called with each stretch of host memory that is mapped. What it returns is let go of
+    // before the memory is unmapped.
+    virtual pin pin_memory(std::span<const std::byte> memory) = 0;
+    // Errors: unavailable (no window of this device; this table's gradients are read on the
+    // host), corrupt.
+    virtual runtime::expected<opened_window> open(std::uint32_t table,
+                                                  const runtime::device_place& place) = 0;
+    // device_parameters() of the table that begins with this slot.
+    virtual std::vector<runtime::device_place> parameters_of(std::uint32_t first_slot,
+                                                             std::uint64_t known) = 0;
+  };
+  // It outlives this, or is taken back with nullptr.
+  void set_device(stepping_device* device) noexcept { device_ = device; }
 
   // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
   // is short); then the slots are used up, and the table may be added again with others.
@@ -66,19 +86,27 @@ class endpoint_memory final : public ingress_memory {
                                         std::uint32_t version_buffer) override;
 
   runtime::buffer lease(std::size_t bytes) override { return gradients_pool_.lease(bytes); }
-  runtime::buffer lease_name() override { return names_pool_.lease(runtime::place_wire_bytes); }
+  runtime::buffer lease_name(std::size_t bytes) override { return names_pool_.lease(bytes); }
   runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
                                 std::span<const std::byte> place) override;
   policies::payload_handle keep(runtime::buffer gradient) override;
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
-                                         std::uint32_t slot) override;
+                                         std::uint32_t slot, bool on_device) override;
+  runtime::status map_on_device(const policies::member_key& member, std::uint32_t table,
+                                std::span<const std::byte> places) override;
+  std::vector<runtime::device_place> device_parameters(std::uint32_t table,
+                                                       std::uint64_t known) override;
   // Keeps what starts here, in somebody else's memory.
   policies::payload_handle keep(const float* elsewhere) {
     return keep(payload{.kept = {}, .data = elsewhere});
   }
   const float* gradient(policies::payload_handle handle) const {
     return payloads_[handle - 1].data;
+  }
+  // Returns true if the device alone can read it.
+  bool is_on_device(policies::payload_handle handle) const {
+    return payloads_[handle - 1].on_device;
   }
   // Of one that was received.
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const {
@@ -96,6 +124,7 @@ class endpoint_memory final : public ingress_memory {
     runtime::arena::place place;
     std::uint64_t reach = 0;
     std::vector<bool> prepared;  // by version buffer
+    std::uint32_t first_slot = 0;
   };
   struct chunk_memory {
     std::uint32_t table = 0;
@@ -106,27 +135,41 @@ class endpoint_memory final : public ingress_memory {
   struct payload {
     runtime::buffer kept;  // empty: somebody else's memory
     const float* data = nullptr;
+    bool on_device = false;
     std::uint32_t readers = 0;
     bool is_released = false;
   };
 
+  struct opened_place {
+    runtime::device_place name;
+    stepping_device::opened_window window;
+  };
+  using device_halves = std::array<const std::byte*, policies::gradient_halves>;
+
   struct member_memory {
     runtime::window_map memory;
-    std::vector<pin> pins;                               // of it; go before it
+    std::vector<stepping_device::pin> pins;              // of it; go before it
     std::map<std::uint32_t, runtime::window> gradients;  // by table
+    std::vector<opened_place> windows;
+    std::map<std::uint32_t, device_halves> on_device;  // by table
+
+    bool holds(const float* gradient) const;
   };
   // Of a process that has been replaced, mapped as long as pushes lie in it that are not summed
   // yet.
   struct retired_memory {
     std::size_t pushes = 0;
-    runtime::window_map memory;
-    std::vector<pin> pins;
+    member_memory of;
   };
 
   policies::payload_handle keep(payload kept);
   void free(policies::payload_handle handle);
   // How many of the gradients that are kept lie there.
-  std::size_t kept_in(const runtime::window_map& memory) const;
+  std::size_t kept_in(const member_memory& memory) const;
+  static runtime::expected<const std::byte*> open_on(stepping_device& device,
+                                                     member_memory& home, std::uint32_t table,
+                                                     const runtime::device_place& place,
+                                                     std::uint64_t bytes);
   void count_off(const float* gradient);
 
   runtime::size_pools gradients_pool_;
@@ -139,7 +182,7 @@ class endpoint_memory final : public ingress_memory {
   std::vector<chunk_memory> chunks_;  // by slot
   std::vector<payload> payloads_;     // by handle - 1
   std::vector<policies::payload_handle> payloads_free_;
-  std::function<pin(std::span<const std::byte>)> pinning_;
+  stepping_device* device_ = nullptr;
 };
 
 }  // namespace tidegate::actors

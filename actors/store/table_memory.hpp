@@ -59,6 +59,8 @@ class table_memory {
   void reset() noexcept { stretches_.clear(); }
   // Whether anything that was found, or will be, is in windows of this shard.
   bool reads(std::uint32_t shard, std::uint32_t moves) const;
+  // Where a chunk that was found on the host lies.
+  const float* at(std::size_t chunk, std::uint32_t version_buffer) const;
   // Ascending, as few as there are; valid until the next found().
   std::span<const stretch> stretches() const noexcept { return stretches_; }
   // All of them into `out`, which has room for the table.
@@ -97,7 +99,6 @@ class table_memory {
   bool make_room(std::size_t index);
   void settle(std::size_t chunk, const next_source& next);
   void clear_room(std::size_t chunk);
-  const float* at(std::size_t chunk, std::uint32_t version_buffer) const;
 
   runtime::arena& gradients_;
   bool one_array_;  // chunks of several shards are mapped side by side

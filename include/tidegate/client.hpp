@@ -1,6 +1,7 @@
 // All that a worker program needs.
 #pragma once
 
+#include <tidegate/device.hpp>
 #include <tidegate/pending.hpp>
 #include <tidegate/session.hpp>
 #include <tidegate/status.hpp>

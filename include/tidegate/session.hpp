@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include <tidegate/device.hpp>
 #include <tidegate/pending.hpp>
 #include <tidegate/status.hpp>
 #include <tidegate/table.hpp>
@@ -140,6 +141,27 @@ class session {
   // all but tables of very many chunks (docs/architecture.md, Data plane).
   std::span<const stretch> parameter_stretches(const table& where) const;
 
+  // Has tables that are opened from now on lie on a device: there the program writes their
+  // gradients and reads their parameters, by work on its own stream. push() and pull() in
+  // place, and exchange(), then speak of that memory, in the order of the stream: a push is of
+  // what all work has written that was queued before the call, and work that is queued after a
+  // pull has ended finds the parameters. A shard of this host on the same device reads and
+  // shows them there; for others they are copied. Called again with the same name it sets the
+  // stream. Errors: invalid_argument (no such device, another than before, no stream of it),
+  // not_found (fewer GPUs than that), io_error (no room), unavailable (what the program or
+  // machine lacks).
+  status use_device(const session_device& wanted);
+  // gradient() and parameters() of a table on a device, which have nothing of such a table.
+  // Gradients begin as zero, and hold what an earlier clock left. Errors: those of earlier
+  // pushes, not_found (this session did not open the table on a device).
+  expected<device_span> device_gradient(const table& where);
+  const_device_span device_parameters(const table& where) const;
+  // Copy between the host and memory of the session's device, after all that was queued on the
+  // program's stream; block until that is done. For programs without a library of their own.
+  // Errors: invalid_argument (sizes differ, no device), unavailable (the device is lost).
+  status copy(device_span to, std::span<const float> from);
+  status copy(std::span<float> to, const_device_span from);
+
   // Push what gradient() holds, and pull to where parameters() says: as the calls with spans
   // below, without a copy.
   pending push(const table& where);
@@ -247,6 +269,7 @@ class session {
   friend expected<session> actors::join(actors::session_parts parts);
   explicit session(std::unique_ptr<actors::session_impl> self) noexcept;
   pending push_from(const table& where, std::span<const float> gradient, const float* from);
+  pending push_on_device(const table& where);
 
   std::unique_ptr<actors::session_impl> impl_;
 };

@@ -1,5 +1,7 @@
 #include "policies/shard/ingress_core.hpp"
 
+#include <algorithm>
+
 #include "policies/protocol/double_buffer.hpp"
 #include "policies/protocol/frame_tags.hpp"
 #include "runtime/base/buggify.hpp"
@@ -47,8 +49,17 @@ void ingress_core::change_membership(const membership_call& call) {
   if (news && is_over) state_.links.remove(call.token, change.rank);
 }
 
+namespace {
+
+// Its payload names memory.
+bool names_memory(const runtime::frame_header& header) {
+  return header.kind == frame_kind::attach || header.kind == frame_kind::device_attach;
+}
+
+}  // namespace
+
 bool ingress_core::place(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::attach) return true;
+  if (names_memory(header)) return true;
   if (header.kind != frame_kind::push) {
     refuse_push(header, reply_code::wrong_size);
     return false;
@@ -83,7 +94,7 @@ void ingress_core::repeat_norm(const frame_tag& tag) {
 }
 
 void ingress_core::no_place(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::attach) {
+  if (names_memory(header)) {
     const auto tag = tag_of(header);
     const auto code = core().registry().check_worker(tag);
     if (code != reply_code::ok && !is_not_told(code)) return;
@@ -113,7 +124,7 @@ void ingress_core::refuse_push(const runtime::frame_header& header, reply_code c
 // Its sender may believe that it is here: only what breaks before it arrives does it send again
 // of its own accord.
 void ingress_core::frame_lost(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::attach) return state_.links.ask_unplaced();
+  if (names_memory(header)) return state_.links.ask_unplaced();
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
   core().cancel_push(tag_of(header));
@@ -142,6 +153,9 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
     case frame_kind::attach:
       on_attach(tag, bytes);
       break;
+    case frame_kind::device_attach:
+      on_device_attach(tag, header.version, bytes);
+      break;
     case frame_kind::doorbell:
       on_doorbell(tag, header);
       break;
@@ -160,6 +174,7 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
     case frame_kind::attach_ack:
+    case frame_kind::device_attach_ack:
     case frame_kind::doorbell_ack:
     case frame_kind::doorbell_reply:
     case frame_kind::step:
@@ -213,6 +228,35 @@ void ingress_core::on_attach(const frame_tag& tag, std::span<const std::byte> pl
   state_.shell.send_place(to->peer, header);
 }
 
+// Of a table that is attached; without it there is no doorbell that could say so.
+void ingress_core::on_device_attach(const frame_tag& tag, std::uint64_t known,
+                                    std::span<const std::byte> places) {
+  state_.links.ask_unplaced();
+  auto code = core().registry().check_table(tag);
+  auto* worker = state_.links.find(tag);
+  if (code == reply_code::ok && !worker) code = reply_code::unknown_worker;
+  if (code == reply_code::ok && !worker->attached.contains(tag.table))
+    code = reply_code::no_window;
+  if (code == reply_code::ok && TIDEGATE_BUGGIFY("front: a window on a device is refused"))
+    code = reply_code::no_window;
+  bool reads_gradients = false;
+  if (code == reply_code::ok) {
+    reads_gradients = state_.shell.map_on_device(
+        {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table, places);
+    auto& reader = worker->on_device[tag.table];
+    reads_gradients = reader.reads_gradients |=
+        reads_gradients;  // doorbells may be on their way
+  }
+  if (code != reply_code::ok) state_.links.refused(tag, code);
+  const auto* to = state_.links.reachable(tag);
+  if (!to) return;
+  auto header = header_of(frame_kind::device_attach_ack, tag, code);
+  header.shard = static_cast<std::uint16_t>(state_.index);
+  if (code != reply_code::ok) return state_.shell.send(to->peer, header);
+  if (reads_gradients) header.flags = runtime::frame_flag_device;
+  state_.shell.send_device_places(to->peer, header, known);
+}
+
 void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& header) {
   const auto has = [&](std::uint16_t flag) { return (header.flags & flag) != 0; };
   const shard_core::doorbell_request request{.push = has(runtime::frame_flag_push),
@@ -226,25 +270,33 @@ void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& heade
     return state_.links.refused(tag,
                                 reply_code::unknown_worker);  // admitted, but not connected
   const bool whole = tag.table == runtime::whole_job;
+  const bool on_device = has(runtime::frame_flag_device);
+  const auto is_read_there = [&](std::uint32_t table) {
+    if (!on_device) return true;
+    const auto at = worker->on_device.find(table);
+    return at != worker->on_device.end() && at->second.reads_gradients;
+  };
   // Not one of ours: a doorbell is for what is attached, in a half that there is.
   if (header.version_buffer >= gradient_halves ||
-      (!whole && !worker->attached.contains(tag.table)))
+      (!whole && !(worker->attached.contains(tag.table) && is_read_there(tag.table))) ||
+      (whole && !std::all_of(worker->attached.begin(), worker->attached.end(), is_read_there)))
     return state_.shell.note_refusal(tag, reply_code::no_window);
-  if (!whole) return doorbell_table(tag, header.version_buffer, request);
+  if (!whole) return doorbell_table(tag, header, request);
   for (const auto table : worker->attached) {
     tag.table = table;
-    doorbell_table(tag, header.version_buffer, request);
+    doorbell_table(tag, header, request);
   }
 }
 
-void ingress_core::doorbell_table(const frame_tag& tag, std::uint32_t half,
+void ingress_core::doorbell_table(const frame_tag& tag, const runtime::frame_header& header,
                                   const shard_core::doorbell_request& request) {
   handles_.clear();
   if (request.push)
     for (const auto slot : core().registry().slots_of(tag.table))
       handles_.push_back(state_.shell.keep_in_place(
-          {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table, half,
-          slot));
+          {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table,
+          header.version_buffer, slot, (header.flags & runtime::frame_flag_device) != 0));
+  if (request.pull) state_.links.pulls(tag, header.version);
   core().doorbell(tag, request, handles_, pending(tag.job, tag.table));
 }
 

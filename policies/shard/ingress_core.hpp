@@ -90,15 +90,15 @@ class ingress_core {
   // frame is a duplicate or will be answered.
   bool place(const runtime::frame_header& header);
   // Takes back a frame that place() allowed and there is no memory for: refuses a push, and
-  // asks for an attach again when there is some.
+  // asks for an attach or device_attach again when there is some.
   void no_place(const runtime::frame_header& header);
   // Takes back a frame that place() allowed and that will not come; asks for it again if it is
   // a push.
   void frame_lost(const runtime::frame_header& header);
   // Takes in a frame, and carries out what the budget allows. `payload`: the gradient of a
   // push, to be kept until ingress_shell::release(); else no_payload. `bytes`: the payload of
-  // an attach, read before this returns. `copied`: bytes of the payload that were copied on the
-  // way.
+  // an attach or device_attach, read before this returns. `copied`: bytes of the payload that
+  // were copied on the way.
   void frame(const runtime::frame_header& header, payload_handle payload,
              std::span<const std::byte> bytes, std::uint64_t copied);
   // Lets the version buffer of a reply be written again: the reply has left it, or never will.
@@ -135,8 +135,10 @@ class ingress_core {
   void repeat_norm(const frame_tag& tag);
   void on_norm(const frame_tag& tag, double squares);
   void on_attach(const frame_tag& tag, std::span<const std::byte> place);
+  void on_device_attach(const frame_tag& tag, std::uint64_t known,
+                        std::span<const std::byte> places);
   void on_doorbell(frame_tag tag, const runtime::frame_header& header);
-  void doorbell_table(const frame_tag& tag, std::uint32_t half,
+  void doorbell_table(const frame_tag& tag, const runtime::frame_header& header,
                       const shard_core::doorbell_request& request);
   shard_core& core() noexcept { return state_.core; }
 

@@ -83,9 +83,21 @@ class ingress_shell {
   virtual reply_code map_gradients(const member_key& worker, std::uint32_t table,
                                    std::span<const std::byte> place) = 0;
   // Returns a name for the slot's part of a mapped gradient, in this half of the double buffer,
-  // which stays readable until release(), also after forget().
+  // which stays readable until release(), also after forget(). `on_device`: as map_on_device()
+  // has mapped it.
   virtual payload_handle keep_in_place(const member_key& worker, std::uint32_t table,
-                                       std::uint32_t half, std::uint32_t slot) = 0;
+                                       std::uint32_t half, std::uint32_t slot,
+                                       bool on_device) = 0;
+  // Maps the gradients of a member for a table on a device. `places`: the payload of a
+  // device_attach. Returns false if they are to be read on the host.
+  virtual bool map_on_device(const member_key& /*worker*/, std::uint32_t /*table*/,
+                             std::span<const std::byte> /*places*/) {
+    return false;
+  }
+  // Sends where version buffers of header.table lie on the device that are not among `known`
+  // (bit b: version buffer b), as the payload; the shell sets its size.
+  virtual void send_device_places(peer_id /*to*/, const runtime::frame_header& /*header*/,
+                                  std::uint64_t /*known*/) {}
   // Takes back a payload of frame() or keep_in_place(), once each.
   virtual void release(payload_handle payload) = 0;
   // Unmaps the memory of a process that has left or was replaced, as soon as all that

@@ -40,6 +40,32 @@ member_links::member* member_links::find(const frame_tag& tag) {
   return worker && worker->incarnation == tag.incarnation ? worker : nullptr;
 }
 
+void member_links::pulls(const frame_tag& tag, std::uint64_t device_buffers) {
+  auto* worker = find(tag);
+  if (!worker) return;
+  const auto at = worker->on_device.find(tag.table);
+  if (at == worker->on_device.end()) return;
+  auto& reader = at->second;
+  const bool is_late = tag.request < reader.request &&
+                       !runtime::is_planted(runtime::planted_bug::device_named_for_a_late_pull);
+  if (is_late) return;
+  reader.request = tag.request;
+  reader.buffers = device_buffers;
+}
+
+bool member_links::reads_on_device(const frame_tag& tag, std::uint32_t version_buffer) {
+  const auto* worker = find(tag);
+  if (!worker || version_buffer >= runtime::device_buffers_max) return false;
+  const auto at = worker->on_device.find(tag.table);
+  if (at == worker->on_device.end()) return false;
+  const auto& reader = at->second;
+  if (reader.request != tag.request &&
+      !runtime::is_planted(runtime::planted_bug::device_named_for_a_late_pull))
+    return false;
+  return (reader.buffers >> version_buffer & 1) != 0 ||
+         runtime::is_planted(runtime::planted_bug::device_named_unknown_to_the_worker);
+}
+
 const member_key* member_links::member_at(peer_id peer) const {
   const auto at = peers_.find(peer);
   return at == peers_.end() ? nullptr : &at->second;

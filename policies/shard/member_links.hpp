@@ -26,13 +26,22 @@ class member_links {
  public:
   using peer_id = ingress_shell::peer_id;
 
+  // Of a table that the member has on a device, too.
+  struct device_reader {
+    bool reads_gradients = false;  // this side does, there
+    // Of its last pull by a doorbell: its number, and the version buffers, bit b standing for
+    // b, that may be named there in the answer. Frames may be doubled and come late.
+    std::uint64_t request = 0;
+    std::uint64_t buffers = 0;
+  };
   struct member {
     std::uint32_t incarnation = 0;
     peer_id peer = 0;
     bool lost = false;
     bool unverified = false;  // nobody has answered over the connection since it was made again
-    std::set<std::uint32_t> attached;        // tables
-    std::uint64_t payload_bytes_copied = 0;  // of its pushes
+    std::set<std::uint32_t> attached;                  // tables
+    std::map<std::uint32_t, device_reader> on_device;  // by table
+    std::uint64_t payload_bytes_copied = 0;            // of its pushes
   };
 
   explicit member_links(ingress_state& state) : state_(state) {}
@@ -48,6 +57,11 @@ class member_links {
   void send_all(runtime::frame_header header);
   // Returns the process of the tag if it can be reached, else null.
   const member* reachable(const frame_tag& tag);
+
+  // Notes what a doorbell that pulls says of a device.
+  void pulls(const frame_tag& tag, std::uint64_t device_buffers);
+  // Returns true if the answer to this pull may name the version buffer on the device.
+  bool reads_on_device(const frame_tag& tag, std::uint32_t version_buffer);
 
   // Returns true if the process is to be connected to, false if it has a connection, or one
   // that mend() makes again.

@@ -142,7 +142,11 @@ void turn_runner::perform(const effects::doorbell_reply& reply, inputs) {
   header.min_clock = reply.where.min_clock;
   header.version_buffer = static_cast<std::uint16_t>(reply.where.version_buffer);
   if (reply.applied) header.flags = runtime::frame_flag_applied;
-  if (reply.code == reply_code::ok)
+  const bool on_device = reply.code == reply_code::ok &&
+                         state_.links.reads_on_device(reply.tag, reply.where.version_buffer);
+  if (on_device)
+    header.flags = static_cast<std::uint16_t>(header.flags | runtime::frame_flag_device);
+  else if (reply.code == reply_code::ok)
     state_.shell.show(
         state_.core.registry().slots_of(reply.tag.table).subspan(reply.tag.chunk, reply.count),
         reply.where.version_buffer);

@@ -59,7 +59,8 @@ void worker_core::on_doorbell_reply(const part_run& where, const reply& item,
   if (!table) return;
   for (const auto chunk : table_book::chunks_of(*table, where)) {
     if (!table->pull.expects(chunk, item.request, replied::no)) continue;
-    table->sources[chunk] = {item.version_buffer, tables_.moves_of(where.shard)};
+    table->sources[chunk] = {item.version_buffer, tables_.moves_of(where.shard),
+                             item.on_device};
     answer(*table, chunk, item, out);
   }
 }

@@ -75,6 +75,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
   reconnects_.forget(shard);
   if (failed_) return true;
   worker_.shard_moved(shard);
+  devices_.shard_moved(shard);
   moving_.insert(shard);
   for (auto& [id, state] : tables_) {
     end_attach(state, shard);
@@ -124,8 +125,9 @@ void client_core::reply_lost(const frame_header& header) {
 }
 
 bool client_core::is_busy() const {
-  return !failed_ && (worker_.is_busy() || std::any_of(attaching_.begin(), attaching_.end(),
-                                                       [](auto tables) { return tables > 0; }));
+  return !failed_ && (worker_.is_busy() || devices_.is_waiting() ||
+                      std::any_of(attaching_.begin(), attaching_.end(),
+                                  [](auto tables) { return tables > 0; }));
 }
 
 void client_core::tick(std::int64_t now) {
@@ -139,6 +141,71 @@ void client_core::tick(std::int64_t now) {
     for (const auto shard : state.attaching)
       shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
   }
+  devices_.tick(now, retransmit_limits_, [&](std::uint32_t table, std::uint32_t shard) {
+    TIDEGATE_RARE("client: a shard is asked for its device's memory again");
+    send_device_attach(table, shard);
+  });
+}
+
+// Nobody waits for it: until the shard has answered, the host's memory is used.
+void client_core::ask_device(std::uint32_t table, std::uint32_t shard) {
+  devices_.ask(table, shard);
+  send_device_attach(table, shard);
+}
+
+void client_core::send_device_attach(std::uint32_t table, std::uint32_t shard) {
+  auto header = header_for(frame_kind::device_attach, table, shard);
+  header.version = shell_.device_buffers(table, shard);
+  shell_.send_device_places(shard, header);
+}
+
+void client_core::on_device_attached(const frame_header& header,
+                                     std::span<const std::byte> places) {
+  if (!devices_.answered(header.table, header.shard) || header.code != 0) return;
+  for (const auto& part : worker_.tables().parts_of(header.table))
+    if (part.shard == header.shard)
+      devices_.attached(header.table, header.shard,
+                        (header.flags & runtime::frame_flag_device) != 0,
+                        shell_.map_on_device(header.table, part, places));
+}
+
+// A version buffer that the worker does not know yet is read on the host this time.
+void client_core::ask_for_buffer(const frame_header& reply) {
+  if (reply.version_buffer >= runtime::device_buffers_max ||
+      !shell_.pulls_on_device(reply.table) || !devices_.may_ask(reply.table, reply.shard))
+    return;
+  const auto known = shell_.device_buffers(reply.table, reply.shard);
+  if ((known >> reply.version_buffer & 1) == 0) ask_device(reply.table, reply.shard);
+}
+
+bool client_core::is_read_on_device(std::uint32_t table, std::uint32_t shard) const {
+  if (devices_.empty()) return false;
+  if (table != all_tables) return devices_.is_read(table, shard);
+  return std::all_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
+    const auto* part = worker_.tables().at(entry.first).part_at(shard);
+    return part == nullptr || devices_.is_read(entry.first, shard);
+  });
+}
+
+bool client_core::reads_on_device(std::uint32_t table) const {
+  if (devices_.empty()) return false;
+  if (table == all_tables)
+    return std::all_of(tables_.begin(), tables_.end(),
+                       [&](const auto& entry) { return reads_on_device(entry.first); });
+  const auto parts = worker_.tables().parts_of(table);
+  return std::all_of(parts.begin(), parts.end(), [&](const table_part& part) {
+    return part.attached && devices_.is_read(table, part.shard);
+  });
+}
+
+std::uint64_t client_core::device_buffers(std::uint32_t table, std::uint32_t shard) const {
+  if (devices_.empty()) return 0;
+  if (table != all_tables) return shell_.device_buffers(table, shard);
+  auto buffers = ~std::uint64_t{0};
+  for (const auto& [id, state] : tables_)
+    if (worker_.tables().at(id).part_at(shard) != nullptr)
+      buffers &= shell_.device_buffers(id, shard);
+  return buffers;
 }
 
 void client_core::opened(std::uint32_t table, table_state& state) {
@@ -154,6 +221,7 @@ void client_core::on_attached(const frame_header& header, std::span<const std::b
       attached = shell_.map_parameters(header.table, part, place);
   if (attached) {
     worker_.attach(header.table, header.shard);
+    if (shell_.is_on_device(header.table)) ask_device(header.table, header.shard);
   } else {
     TIDEGATE_RARE("client: memory on one host that cannot be shared");
     frames_with_.insert(header.shard);
@@ -174,6 +242,8 @@ bool client_core::expects(const frame_header& header) const {
     const auto at = tables_.find(header.table);
     return at != tables_.end() && at->second.attaching.contains(header.shard);
   }
+  if (header.kind == frame_kind::device_attach_ack)
+    return devices_.is_asked(header.table, header.shard);
   return header.kind == frame_kind::pull_reply &&
          worker_.expects_reply(header.table, header.chunk, header.request) &&
          header.payload_bytes ==
@@ -200,10 +270,13 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
                      {.request = header.request,
                       .code = code,
                       .min_clock = header.min_clock,
-                      .version_buffer = 0},
+                      .version_buffer = 0,
+                      .on_device = false},
                      effects_);
   } else if (header.kind == frame_kind::attach_ack) {
     on_attached(header, bytes);
+  } else if (header.kind == frame_kind::device_attach_ack) {
+    on_device_attached(header, bytes);
   } else if (norm_exchange::is_of_norm(header)) {
     send(norms_.take(header, shards()));
   } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
@@ -244,11 +317,14 @@ void client_core::on_doorbell(const frame_header& header) {
     return;
   if ((header.flags & runtime::frame_flag_applied) != 0)
     worker_.on_doorbell_ack(where, header.clock - 1, reply_code::ok, effects_);
+  const bool on_device = (header.flags & runtime::frame_flag_device) != 0;
+  if (code == reply_code::ok && !on_device) ask_for_buffer(header);
   worker_.on_doorbell_reply(where,
                             {.request = header.request,
                              .code = code,
                              .min_clock = header.min_clock,
-                             .version_buffer = header.version_buffer},
+                             .version_buffer = header.version_buffer,
+                             .on_device = on_device},
                             effects_);
 }
 
@@ -300,6 +376,8 @@ void client_core::resend(std::uint32_t shard) {
   for (const auto& [id, state] : tables_)
     if (state.attaching.contains(shard))
       shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+  devices_.for_each_asked(shard,
+                          [&](std::uint32_t table) { send_device_attach(table, shard); });
   if (!moving_.contains(shard)) worker_.resend(shard, effects_);
 }
 
@@ -359,6 +437,9 @@ void client_core::send(const worker_effects::send& send) {
       flag(send.pushes, runtime::frame_flag_push);
       flag(send.skips, runtime::frame_flag_skip);
       flag(send.pulls, runtime::frame_flag_pull);
+      flag(send.pushes && is_read_on_device(send.table, send.shard),
+           runtime::frame_flag_device);
+      if (send.pulls) header.version = device_buffers(send.table, send.shard);
       break;
     case kind::finished:
       header.kind = frame_kind::finished;

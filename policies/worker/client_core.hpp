@@ -18,6 +18,7 @@
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
+#include "policies/worker/device_windows.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -42,6 +43,24 @@ class client_shell {
   // Returns false if they cannot be read here; then frames are used.
   virtual bool map_parameters(std::uint32_t table, const table_part& part,
                               std::span<const std::byte> place) = 0;
+  // Returns true if this worker's gradients of the table lie on a device.
+  virtual bool is_on_device(std::uint32_t /*table*/) const { return false; }
+  // Sends where they lie there, as the payload; the shell sets its size.
+  virtual void send_device_places(std::uint32_t /*shard*/,
+                                  const runtime::frame_header& /*header*/) {}
+  // Opens version buffers of a table's part on a device. `places`: the payload of a
+  // device_attach_ack. Returns false if they cannot be read there, ever.
+  virtual bool map_on_device(std::uint32_t /*table*/, const table_part& /*part*/,
+                             std::span<const std::byte> /*places*/) {
+    return false;
+  }
+  // Returns the version buffers of a table's part, bit b standing for b, that can be read on a
+  // device; none of a table whose pull under way, or the next one, is for the host.
+  virtual std::uint64_t device_buffers(std::uint32_t /*table*/, std::uint32_t /*shard*/) const {
+    return 0;
+  }
+  // Returns true if that pull is for the device.
+  virtual bool pulls_on_device(std::uint32_t /*table*/) const { return false; }
   // Tells that the table can be used. Once for each client_core::open().
   virtual void opened(std::uint32_t table) = 0;
   // Tells that an operation has ended: its memory is the user's again.
@@ -75,6 +94,10 @@ class client_core {
   std::uint64_t epoch_of(std::uint32_t shard) const { return epochs_.at(shard); }
   // Returns true if nothing of what is open is sent in frames.
   bool attached_everywhere() const noexcept { return frames_with_.empty(); }
+
+  // Returns true if every shard reads the gradient of this table, or of all tables, on a
+  // device, so that a push needs nothing of the host's memory.
+  bool reads_on_device(std::uint32_t table) const;
 
   // Begins an operation: start(worker, effects) makes one call of the worker core, whose result
   // this returns. What it decides is carried out by carry_out(), which has to come before the
@@ -141,6 +164,13 @@ class client_core {
   bool is_mine(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_doorbell(const runtime::frame_header& header);
+  void ask_device(std::uint32_t table, std::uint32_t shard);
+  void send_device_attach(std::uint32_t table, std::uint32_t shard);
+  void on_device_attached(const runtime::frame_header& header,
+                          std::span<const std::byte> places);
+  void ask_for_buffer(const runtime::frame_header& reply);
+  bool is_read_on_device(std::uint32_t table, std::uint32_t shard) const;
+  std::uint64_t device_buffers(std::uint32_t table, std::uint32_t shard) const;
   bool has_all_tables() const;
   std::uint32_t shards() const { return static_cast<std::uint32_t>(epochs_.size()); }
   void send(const norm_exchange::messages& messages);
@@ -169,6 +199,7 @@ class client_core {
   std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
+  device_windows devices_;
   norm_exchange norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard

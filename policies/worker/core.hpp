@@ -125,6 +125,7 @@ class worker_core {
     reply_code code = reply_code::ok;
     std::uint64_t min_clock = 0;
     std::uint32_t version_buffer = 0;  // of a doorbell's reply
+    bool on_device = false;            // likewise: there, and not on the host
   };
   // Takes in a reply: one that is ok and begun, with its payload in place, or a refusal. Others
   // change nothing.

@@ -30,6 +30,7 @@ struct table_part {
 struct chunk_source {
   std::uint32_t version_buffer = no_version_buffer;
   std::uint32_t moves = 0;
+  bool on_device = false;  // of the version buffer's two places
 };
 
 // A run of chunks [first, first + count) of the part of a table on a shard; count 0: all of it.

@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 10;
+inline constexpr std::uint8_t frame_version = 11;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -68,8 +68,17 @@ enum class frame_kind : std::uint8_t {
   norm_part = 21,
   // either way: `squares` of the whole gradient of `clock`, over all chunks of the job.
   norm = 22,
+  // worker -> shard: where this worker's gradients of a table lie on a device, one place for
+  // each
+  // half; the payload is device_places (runtime/transport/device_places.hpp). Bit b of
+  // `version`:
+  // this worker knows where version buffer b of the parameters lies there.
+  device_attach = 23,
+  // shard -> worker: where version buffers lie there that the worker does not know
+  // (device_places), or why it cannot say. With a flag it reads the gradients there, too.
+  device_attach_ack = 24,
 };
-inline constexpr std::uint8_t frame_kind_last = 22;
+inline constexpr std::uint8_t frame_kind_last = 24;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement, norm), and
 // the table of a doorbell for every table that its sender has attached.
@@ -93,6 +102,12 @@ inline constexpr std::uint16_t frame_flag_again = 64;
 // step, steps: the step has waited for the norm, with `squares`. seed: the last step of the job
 // that is known to have waited, that of `clock`, did so.
 inline constexpr std::uint16_t frame_flag_squares = 128;
+// doorbell: the gradient lies on a device, as a device_attach has said. doorbell_reply: the
+// chunks are to be read in the version buffer's place on a device. device_attach_ack: gradients
+// are read there.
+inline constexpr std::uint16_t frame_flag_device = 256;
+// Version buffers from here on are read on the host alone.
+inline constexpr std::uint32_t device_buffers_max = 64;
 
 struct frame_header {
   frame_kind kind = frame_kind::push;
@@ -106,7 +121,8 @@ struct frame_header {
   std::uint32_t code = 0;  // refusal (policies/protocol/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
   // Replies: of the chunk. Step, steps, seed: that it makes. The answer to finished: payload
-  // bytes that the shard copied for this worker, which should be none.
+  // bytes that the shard copied for this worker, which should be none. Doorbell with a pull:
+  // bit b is set if version buffer b may be named on a device.
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;

@@ -123,6 +123,9 @@ enum class planted_bug : std::uint8_t {
   frame_ahead_of_its_work = 176,
   device_payload_not_kept,
   part_written_before_it_is_there,
+  device_named_unknown_to_the_worker,
+  device_named_for_a_late_pull,
+  device_windows_kept_after_a_move,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -142,7 +145,7 @@ inline constexpr auto planted_device_bug_last = planted_bug::device_page_not_wai
 
 inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_of_its_work;
 inline constexpr auto planted_shard_device_bug_last =
-    planted_bug::part_written_before_it_is_there;
+    planted_bug::device_windows_kept_after_a_move;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -24,10 +24,12 @@ T get(std::span<const std::byte> wire, std::size_t offset) noexcept {
 }
 
 bool carries_payload(const frame_header& header) noexcept {
-  const bool answers =
-      header.kind == frame_kind::pull_reply || header.kind == frame_kind::attach_ack;
+  const bool answers = header.kind == frame_kind::pull_reply ||
+                       header.kind == frame_kind::attach_ack ||
+                       header.kind == frame_kind::device_attach_ack;
   return header.kind == frame_kind::push || header.kind == frame_kind::attach ||
          header.kind == frame_kind::seed || header.kind == frame_kind::lend ||
+         header.kind == frame_kind::device_attach ||
          (header.kind == frame_kind::step && (header.flags & frame_flag_skip) == 0) ||
          (answers && header.code == 0);
 }
@@ -40,7 +42,7 @@ constexpr bool carries_squares(frame_kind kind) noexcept {
 
 constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
                                       frame_flag_pull | frame_flag_applied | frame_flag_up |
-                                      frame_flag_again | frame_flag_squares;
+                                      frame_flag_again | frame_flag_squares | frame_flag_device;
 
 }  // namespace
 

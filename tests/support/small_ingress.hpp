@@ -20,7 +20,7 @@ class small_ingress final : public actors::ingress_memory {
   }
   std::uint64_t bytes_of(std::uint32_t) const override { return parameters.size(); }
   runtime::buffer lease(std::size_t) override { return {}; }
-  runtime::buffer lease_name() override { return {}; }
+  runtime::buffer lease_name(std::size_t) override { return {}; }
   policies::payload_handle keep(runtime::buffer) override { return policies::no_payload; }
   void release(policies::payload_handle) override {}
   runtime::status map_gradients(const policies::member_key&, std::uint32_t,
@@ -28,7 +28,7 @@ class small_ingress final : public actors::ingress_memory {
     return {};
   }
   policies::payload_handle keep_in_place(const policies::member_key&, std::uint32_t,
-                                         std::uint32_t, std::uint32_t) override {
+                                         std::uint32_t, std::uint32_t, bool) override {
     return policies::no_payload;
   }
   void forget(const policies::member_key&) override {}

@@ -45,17 +45,19 @@ void endpoint_process::check_answer(const runtime::frame_header& header,
                                  .clock = header.clock,
                                  .is_final = header.clock == policies::clock_vector::infinity,
                                  .incarnation = header.incarnation};
+  const bool on_device = (header.flags & runtime::frame_flag_device) != 0;
   const bool knows_before = (header.flags & runtime::frame_flag_applied) != 0;
   const auto check_slot = [&](std::uint32_t slot) {
     const auto chunk = memory_.chunk_of(slot);
     world_.check.served(id(), header.job, header.epoch, header.table, chunk);
     if (!replies || knows_before)
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
-    if (replies) check_shown(slot, version_buffer);
-    if (replies)
-      world_.check.answered(header.job, header.table, chunk, reading,
-                            memory_.parameters(slot, version_buffer).values(), id(),
-                            world_.plan.on_devices);
+    if (!replies) return;
+    check_shown(slot, version_buffer, on_device);
+    const auto values = on_device ? std::span(*memory_.on_device(slot, version_buffer))
+                                  : memory_.parameters(slot, version_buffer).values();
+    world_.check.answered(header.job, header.table, chunk, reading, values, id(),
+                          world_.plan.on_devices);
   };
   if (!rings) {
     if (const auto slot = core().registry().find_slot(header.job, header.table, header.chunk))

@@ -25,6 +25,7 @@ void endpoint_memory::add_table(std::uint32_t table,
                        chunk.first,
                        chunk.elements,
                        std::make_shared<std::vector<region>>(),
+                       std::make_shared<std::vector<region>>(),
                        {}});
     tables_[table].push_back(chunk.slot);
   }
@@ -32,6 +33,7 @@ void endpoint_memory::add_table(std::uint32_t table,
     gradients_.allow(chunk.elements * sizeof(float),
                      std::size_t{members} * runtime::limits::clocks_in_flight_max);
   names_.allow(runtime::place_wire_bytes, members);
+  names_.allow(actors::device_gradients_bytes, members);
 }
 
 memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
@@ -41,6 +43,13 @@ memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t versio
   chunk.spoiled.resize(chunk.version_buffers->size());
   return {
       .where = (*chunk.version_buffers)[version_buffer], .first = 0, .count = chunk.elements};
+}
+
+region endpoint_memory::on_device(std::uint32_t slot, std::uint32_t version_buffer) {
+  auto& chunk = chunks_.at(slot);
+  while (chunk.device_buffers->size() <= version_buffer)
+    chunk.device_buffers->push_back(std::make_shared<std::vector<float>>(chunk.elements));
+  return (*chunk.device_buffers)[version_buffer];
 }
 
 memory_view endpoint_memory::room(std::uint32_t slot, std::uint32_t version_buffer,
@@ -110,8 +119,8 @@ runtime::status endpoint_memory::map_gradients(const policies::member_key& membe
 
 policies::payload_handle endpoint_memory::keep_in_place(const policies::member_key& member,
                                                         std::uint32_t table, std::uint32_t half,
-                                                        std::uint32_t slot) {
-  const auto& gradient = members_.at(member).at(table).at(half);
+                                                        std::uint32_t slot, bool on_device) {
+  const auto& gradient = (on_device ? on_device_ : members_).at(member).at(table).at(half);
   const memory_view part{
       .where = gradient, .first = first_of(slot), .count = chunks_.at(slot).elements};
   return keep(payload{.values = part.values(),
@@ -120,9 +129,40 @@ policies::payload_handle endpoint_memory::keep_in_place(const policies::member_k
                       .mapped = gradient});
 }
 
+runtime::status endpoint_memory::map_on_device(const policies::member_key& member,
+                                               std::uint32_t table,
+                                               std::span<const std::byte> places) {
+  if (!has_device_ || tables_on_host_.contains(table))
+    return {runtime::errc::unavailable, "gradients are read on the host"};
+  auto halves = owner_.gradients_at(places, table);
+  if (halves.empty()) return {runtime::errc::unavailable, "no window"};
+  on_device_[member][table] = std::move(halves);
+  return {};
+}
+
+// Of version buffers that the table has by now.
+std::vector<runtime::device_place> endpoint_memory::device_parameters(std::uint32_t table,
+                                                                      std::uint64_t known) {
+  std::vector<runtime::device_place> places;
+  if (!has_device_) return places;
+  std::size_t buffers = 0;
+  for (const auto slot : slots_of(table))
+    buffers = std::max(buffers, chunks_[slot].device_buffers->size());
+  const auto wire = wire_of(owner_.id());
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(buffers, runtime::device_buffers_max);
+       ++i) {
+    if ((known >> i & 1) != 0 || places.size() == runtime::device_places_max) continue;
+    auto& place = places.emplace_back();
+    place.copy = i;
+    std::copy(wire.begin(), wire.end(), place.window.begin());
+  }
+  return places;
+}
+
 // What is kept of it stays mapped.
 void endpoint_memory::forget(const policies::member_key& member) {
   members_.erase(member);
+  on_device_.erase(member);
 }
 
 void endpoint_memory::release(policies::payload_handle handle) {

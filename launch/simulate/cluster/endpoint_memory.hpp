@@ -39,6 +39,7 @@ class endpoint_memory final : public actors::ingress_memory {
  public:
   explicit endpoint_memory(endpoint_process& owner) : owner_(owner) {
     names_.allow(runtime::place_wire_bytes, names_most);
+    names_.allow(actors::device_gradients_bytes, names_most);
   }
 
   // Slots are the next unused ones; room for `members` pushes of two clocks.
@@ -47,6 +48,12 @@ class endpoint_memory final : public actors::ingress_memory {
   memory_view parameters(std::uint32_t slot, std::uint32_t version_buffer);
   // The same, to be written as a whole: for `steps`, by a step of the optimizer.
   memory_view room(std::uint32_t slot, std::uint32_t version_buffer, bool steps);
+  // The same on a device, where members have windows to it.
+  region on_device(std::uint32_t slot, std::uint32_t version_buffer);
+  // The chunks are stepped on a device.
+  void use_device() noexcept { has_device_ = true; }
+  // Gradients of this table are read on the host all the same.
+  void read_on_host(std::uint32_t table) { tables_on_host_.insert(table); }
   // Version buffers that nobody may read, is_read(version_buffer), are no numbers from now on.
   template <class IsRead>
   void spoil_version_buffers(std::uint32_t slot, const IsRead& is_read) {
@@ -59,12 +66,16 @@ class endpoint_memory final : public actors::ingress_memory {
         continue;
       chunk.spoiled[version_buffer] = true;
       spoil(parameters(slot, version_buffer).values());
+      if (has_device_) spoil(*on_device(slot, version_buffer));
     }
   }
   // As mapped by a worker: stays when this process is gone.
   using version_buffers = std::shared_ptr<std::vector<region>>;
   version_buffers version_buffers_of(std::uint32_t slot) const {
     return chunks_.at(slot).version_buffers;
+  }
+  version_buffers device_buffers_of(std::uint32_t slot) const {
+    return chunks_.at(slot).device_buffers;
   }
   std::uint64_t bytes_of(std::uint32_t slot) const override {
     return chunks_.at(slot).elements * sizeof(float);
@@ -81,7 +92,7 @@ class endpoint_memory final : public actors::ingress_memory {
                                         std::uint32_t version_buffer) override;
   // For a push within the credits, of which there is always one.
   runtime::buffer lease(std::size_t bytes) override;
-  runtime::buffer lease_name() override { return names_.lease(runtime::place_wire_bytes); }
+  runtime::buffer lease_name(std::size_t bytes) override { return names_.lease(bytes); }
   // For what another process of the group sends.
   runtime::buffer lease_any(std::size_t bytes);
   policies::payload_handle keep(runtime::buffer gradient) override;
@@ -90,7 +101,11 @@ class endpoint_memory final : public actors::ingress_memory {
                                 std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
-                                         std::uint32_t slot) override;
+                                         std::uint32_t slot, bool on_device) override;
+  runtime::status map_on_device(const policies::member_key& member, std::uint32_t table,
+                                std::span<const std::byte> places) override;
+  std::vector<runtime::device_place> device_parameters(std::uint32_t table,
+                                                       std::uint64_t known) override;
   void forget(const policies::member_key& member) override;
   // Null for one that was given back.
   const payload* find(policies::payload_handle handle) const {
@@ -114,8 +129,9 @@ class endpoint_memory final : public actors::ingress_memory {
     std::uint64_t first = 0;
     std::uint64_t elements = 0;
     endpoint_memory::version_buffers version_buffers;
-    std::vector<bool> spoiled;  // by version buffer
-    std::uint32_t newest = 0;   // version buffer that the last step has written
+    endpoint_memory::version_buffers device_buffers;  // as members with windows see them
+    std::vector<bool> spoiled;                        // by version buffer
+    std::uint32_t newest = 0;  // version buffer that the last step has written
   };
 
   endpoint_process& owner_;
@@ -125,7 +141,12 @@ class endpoint_memory final : public actors::ingress_memory {
   std::vector<chunk_state> chunks_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> tables_;
   // Halves of whole tables, by table.
-  std::map<policies::member_key, std::map<std::uint32_t, std::vector<region>>> members_;
+  using halves_by_table = std::map<std::uint32_t, std::vector<region>>;
+  using member_gradients = std::map<policies::member_key, halves_by_table>;
+  member_gradients members_;
+  member_gradients on_device_;
+  bool has_device_ = false;
+  std::set<std::uint32_t> tables_on_host_;
   void free(std::map<policies::payload_handle, payload>::iterator at);
 
   std::map<policies::payload_handle, payload> kept_;

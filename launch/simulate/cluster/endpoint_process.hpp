@@ -64,7 +64,8 @@ class endpoint_process : public frame_process, public cluster_member {
   virtual policies::shard_core& core() = 0;
   virtual actors::ingress_shell& ingress_part() = 0;
   // It shows parameters to a reader.
-  virtual void check_shown(std::uint32_t /*slot*/, std::uint32_t /*version_buffer*/) {}
+  virtual void check_shown(std::uint32_t /*slot*/, std::uint32_t /*version_buffer*/,
+                           bool /*on_device*/) {}
   // It acknowledges a push.
   virtual void check_behind(std::uint32_t, std::uint32_t, std::uint64_t) const {}
   virtual bool waits_for_replica() const { return false; }

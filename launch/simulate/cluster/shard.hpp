@@ -33,8 +33,8 @@ class shard_process final : public shell_process<actors::shard_shell>,
  private:
   actors::shard_shell& shell() override { return shell_; }
   void ask_to_join(process_id coordinator, answer_to back) override;
-  void check_shown(std::uint32_t slot, std::uint32_t version_buffer) override {
-    store_.check_shown(slot, version_buffer);
+  void check_shown(std::uint32_t slot, std::uint32_t version_buffer, bool on_device) override {
+    store_.check_shown(slot, version_buffer, on_device);
   }
   void check_behind(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const override;
   bool waits_for_replica() const override { return shell_.replication().waits(); }

@@ -67,8 +67,21 @@ void shard_memory::show(std::span<const std::uint32_t> slots, std::uint32_t vers
   }
 }
 
-void shard_memory::check_shown(std::uint32_t slot, std::uint32_t version_buffer) {
-  const auto shown = endpoint_.parameters(slot, version_buffer).values();
+void shard_memory::land(std::uint32_t slot, std::uint32_t version_buffer) {
+  if (!device_) return;
+  const auto values = parameters(slot, version_buffer);
+  const auto seen = endpoint_.on_device(slot, version_buffer);
+  spoil(*seen);
+  device_->begin([seen, values = std::vector<float>(values.begin(), values.end())] {
+    std::copy(values.begin(), values.end(), seen->begin());
+  });
+}
+
+void shard_memory::check_shown(std::uint32_t slot, std::uint32_t version_buffer,
+                               bool on_device) {
+  const std::span<const float> shown =
+      on_device ? std::span<const float>(*endpoint_.on_device(slot, version_buffer))
+                : endpoint_.parameters(slot, version_buffer).values();
   const auto has = parameters(slot, version_buffer);
   if (!std::equal(shown.begin(), shown.end(), has.begin(), has.end()))
     owner_.check_fails("fresh", "shows other parameters than its device has");

@@ -24,6 +24,7 @@ shard_memory::shard_memory(world& where, endpoint_process& owner, endpoint_memor
     : world_(where), owner_(owner), endpoint_(endpoint), shell_(shell) {
   if (!where.plan.on_devices) return;
   device_.emplace(where.chance, endpoint.work());
+  endpoint.use_device();
   constexpr std::uint64_t looks_most = 300;
   if (where.plan.devices_lost > 0 && where.chance.chance(where.plan.devices_lost))
     looks_left_ = where.chance.between<std::uint64_t>(1, looks_most);
@@ -41,6 +42,7 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
                                         std::span<const policies::owned_chunk> chunks,
                                         const actors::store_options& options) {
   endpoint_.add_table(table.table, chunks, options.members);
+  if (options.replicated || options.clip_norm > 0) endpoint_.read_on_host(table.table);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
@@ -54,6 +56,7 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     if (device_) {
       std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
       state.shown[0] = true;
+      land(chunk.slot, 0);
     }
     state.about = actors::describe_new(table, chunk);
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
@@ -108,6 +111,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
       if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
         return read;
     }
+    land(chunk.slot, 0);
     state.powers = {stored.beta1_power, stored.beta2_power};
     core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
@@ -167,6 +171,7 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
                         policies::scale_of(chunk.reduce, step.contributors) *
                             policies::norm_factor(chunk.clip_norm, step.squares.value_or(0.0)),
                         arrays);
+  land(step.slot, step.to);
   if (follows_ && world_.check.is_out(owner_.id())) return;
   if (follows_)
     return world_.check.followed(chunk.job, endpoint_.table_of(step.slot),
@@ -291,10 +296,13 @@ runtime::expected<policies::chunk_seed> shard_memory::take_seed(
   };
   const auto now = room(slot, policies::sharding::seed_buffer, true);
   take(0, now);
+  land(slot, policies::sharding::seed_buffer);
   take(1, chunk.state1);
   take(2, chunk.state2);
-  for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
     take(seed->kept_array(i), room(slot, policies::sharding::kept_buffer(i), false));
+    land(slot, policies::sharding::kept_buffer(i));
+  }
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   if (!world_.check.is_out(owner_.id()))
     world_.check.handed(chunk.job, endpoint_.table_of(slot), endpoint_.chunk_of(slot), now);

@@ -38,7 +38,7 @@ class shard_memory final : public actors::shard_memory {
   void tell_promoted(bool is_late, const std::set<process_id>& before);
 
   // What the host shows of a version buffer is what the device has there.
-  void check_shown(std::uint32_t slot, std::uint32_t version_buffer);
+  void check_shown(std::uint32_t slot, std::uint32_t version_buffer, bool on_device);
 
   actors::ingress_memory& ingress() noexcept override { return endpoint_; }
   runtime::status add_table(const policies::open_table_call& table,
@@ -100,6 +100,8 @@ class shard_memory final : public actors::shard_memory {
   std::span<float> parameters(std::uint32_t slot, std::uint32_t version_buffer);
   std::span<float> room(std::uint32_t slot, std::uint32_t version_buffer, bool steps);
   std::span<float> array(const array_name& name);
+  // Members with windows see what is in the version buffer by now, as soon as the device does.
+  void land(std::uint32_t slot, std::uint32_t version_buffer);
   void leave_sum(const effects::apply& step, const region& sum);
   // The device reads these payloads, as they are now.
   void read_later(inputs from);

@@ -11,7 +11,13 @@ namespace tidegate::sim {
 
 worker_tables::worker_tables(world& where, const process& owner, std::uint32_t rank,
                              std::uint32_t incarnation)
-    : world_(where), owner_(owner), rank_(rank), incarnation_(incarnation) {}
+    : world_(where), owner_(owner), rank_(rank), incarnation_(incarnation) {
+  constexpr double with_a_device = 0.7;
+  if (!where.plan.on_devices || !where.chance.chance(with_a_device)) return;
+  const auto wire = wire_of(owner.id());
+  device_name_.resize(actors::device_gradients_bytes);
+  std::copy(wire.begin(), wire.end(), device_name_.begin());
+}
 
 void worker_tables::enter(const policies::worker_welcome& welcome,
                           const policies::worker_core& core) {
@@ -37,6 +43,10 @@ void worker_tables::add(const policies::table_grant& grant) {
 memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
   const auto& source = core_->tables().sources_of(table.grant.table)[chunk];
+  if (source.version_buffer != policies::no_version_buffer && source.on_device)
+    return {.where = table.sources[chunk].on_device.at(source.moves)->at(source.version_buffer),
+            .first = 0,
+            .count = place.elements};
   if (source.version_buffer == policies::no_version_buffer)
     return {.where = table.room, .first = place.first, .count = place.elements};
   return {.where = table.sources[chunk].mapped.at(source.moves)->at(source.version_buffer),
@@ -48,6 +58,7 @@ void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
   auto& table = tables_.at(id);
   table.parameters.resize(table.grant.elements);
   for (const auto& place : table.grant.places) {
+    check_source(table, place);
     const auto values = chunk_values(table, place.chunk).values();
     world_.check.pulled(welcome_.token, id, place.chunk,
                         {.rank = rank_,
@@ -58,6 +69,19 @@ void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
   }
+}
+
+void worker_tables::check_source(const table_state& table,
+                                 const policies::chunk_place& place) const {
+  const auto id = table.grant.table;
+  const auto& source = core_->tables().sources_of(id)[place.chunk];
+  if (!source.on_device) return;
+  const auto known = device_buffers(id, place.shard, source.moves);
+  if (source.version_buffer >= runtime::device_buffers_max ||
+      (known >> source.version_buffer & 1) == 0)
+    world_.check.fail("fresh", owner_.name() +
+                                   ": parameters are on a device, which it did not ask for or "
+                                   "cannot read");
 }
 
 void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t half) {
@@ -142,6 +166,41 @@ runtime::status worker_tables::map_parameters(std::uint32_t table, const policie
     tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] =
         memory.version_buffers_of(slot);
   return {};
+}
+
+std::span<const std::byte> worker_tables::device_gradients(std::uint32_t) const {
+  return device_name_;
+}
+
+runtime::status worker_tables::map_on_device(std::uint32_t id, const policies::table_part& part,
+                                             std::uint32_t moves,
+                                             std::span<const std::byte> places) {
+  const auto named = runtime::decode_device_places(places);
+  if (!named) return named.error();
+  auto& table = tables_.at(id);
+  for (const auto& place : *named) {
+    const auto* const home = world_.find_as<endpoint_process>(owner_in(place.window));
+    if (home == nullptr) return {runtime::errc::unavailable, "it is gone"};
+    const auto& memory = home->memory();
+    for (const auto slot : memory.slots_of(id))
+      table.sources[memory.chunk_of(slot)].on_device[moves] = memory.device_buffers_of(slot);
+    table.device_buffers[{part.shard, moves}] |= std::uint64_t{1} << place.copy;
+  }
+  return {};
+}
+
+std::uint64_t worker_tables::device_buffers(std::uint32_t id, std::uint32_t shard,
+                                            std::uint32_t moves) const {
+  if (!pulls_on_device(id)) return 0;
+  const auto& opened = tables_.at(id).device_buffers;
+  const auto at = opened.find({shard, moves});
+  return at == opened.end() ? 0 : at->second;
+}
+
+// Now and then it wants parameters on the host.
+bool worker_tables::pulls_on_device(std::uint32_t table) const {
+  constexpr std::uint64_t each = 5;
+  return !device_name_.empty() && runtime::mix64(core_->now() + table) % each != 0;
 }
 
 }  // namespace tidegate::sim

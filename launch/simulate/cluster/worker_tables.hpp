@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/client/worker_shell.hpp"
@@ -65,11 +66,19 @@ class worker_tables final : public actors::worker_memory {
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;
+  std::span<const std::byte> device_gradients(std::uint32_t table) const override;
+  runtime::status map_on_device(std::uint32_t table, const policies::table_part& part,
+                                std::uint32_t moves,
+                                std::span<const std::byte> places) override;
+  std::uint64_t device_buffers(std::uint32_t table, std::uint32_t shard,
+                               std::uint32_t moves) const override;
+  bool pulls_on_device(std::uint32_t table) const override;
 
  private:
   struct chunk_source {
     // Of each process that its shard has been.
     std::map<std::uint32_t, endpoint_memory::version_buffers> mapped;
+    std::map<std::uint32_t, endpoint_memory::version_buffers> on_device;
   };
   struct table_state {
     policies::table_grant grant;
@@ -79,8 +88,11 @@ class worker_tables final : public actors::worker_memory {
     region room;
     std::vector<chunk_source> sources;  // by chunk
     std::vector<float> parameters;      // as last read
+    // Version buffers that this worker has opened, by shard and moves.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> device_buffers;
   };
 
+  void check_source(const table_state& table, const policies::chunk_place& place) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
   void spoil(const push& ended);
   std::uint32_t epoch_incarnation() const;
@@ -92,7 +104,8 @@ class worker_tables final : public actors::worker_memory {
   policies::worker_welcome welcome_;
   const policies::worker_core* core_ = nullptr;
   std::map<std::uint32_t, table_state> tables_;
-  std::size_t chunks_ = 0;  // of all tables
+  std::size_t chunks_ = 0;              // of all tables
+  std::vector<std::byte> device_name_;  // of its gradients; empty: it has no device
   std::map<policies::operation, push> pushes_;
   std::vector<push> exchanged_;  // of exchanges, which end before their pushes
 };

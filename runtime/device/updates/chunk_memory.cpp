@@ -98,6 +98,12 @@ status chunk_memory::prepare(chunk_index chunk, std::uint32_t version_buffer, st
   return clear(place, on);
 }
 
+bool chunk_memory::is_prepared(chunk_index chunk, std::uint32_t version_buffer) const {
+  const auto& table = tables_[chunks_[chunk].table];
+  return table.is_paged ? table.pages.at(version_buffer) != no_page
+                        : table.parameters.at(version_buffer).bytes > 0;
+}
+
 status chunk_memory::clear(const device_arena::place& where, stream on) {
   return device_.clear(on, arena_.at(where), where.bytes);
 }

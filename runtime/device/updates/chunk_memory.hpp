@@ -34,6 +34,8 @@ class chunk_memory {
   // and queues that it be zero. Errors: those of device::allocate.
   status prepare(chunk_index chunk, std::uint32_t version_buffer, stream on);
 
+  bool is_prepared(chunk_index chunk, std::uint32_t version_buffer) const;
+
   // How another process finds a version buffer of a table: from `offset` of the window on.
   // Errors: those of device::name_window; unavailable (its chunks are pages).
   struct place {

@@ -69,6 +69,10 @@ class update_queue {
   // Takes memory for a version buffer of the chunk's table other than 0, before it is first
   // named; again changes nothing. Errors: io_error (the device has no room), unavailable.
   status prepare(chunk_index chunk, std::uint32_t version_buffer);
+  // Returns true if it was prepared; version buffer 0 always is.
+  bool is_prepared(chunk_index chunk, std::uint32_t version_buffer) const {
+    return memory_.is_prepared(chunk, version_buffer);
+  }
   // How another process reads the parameters of the table that begins with this chunk: what
   // lies in a version buffer, after the done of the step that wrote it. Errors: those of
   // device::name_window.
@@ -76,6 +80,9 @@ class update_queue {
                                          std::uint32_t version_buffer) const {
     return memory_.place_of(first, version_buffer);
   }
+
+  // Returns where an array lies on the device; it stays there, unless it is paged.
+  float* address_of(const array_name& array) const { return memory_.at(array); }
 
   // ---- Work. Never waits.
 

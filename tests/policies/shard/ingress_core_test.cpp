@@ -54,8 +54,8 @@ class noting_shell final : public ingress_shell {
                            std::span<const std::byte>) override {
     return windows ? reply_code::ok : reply_code::no_window;
   }
-  payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t,
-                               std::uint32_t) override {
+  payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t, std::uint32_t,
+                               bool) override {
     return no_payload;
   }
   void release(payload_handle) override {}

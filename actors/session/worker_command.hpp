@@ -1,0 +1,60 @@
+// What a session asks of its worker actor. Made by the session's thread, carried out and
+// completed by the reactor's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "actors/control/messages.hpp"
+#include "actors/device/device_tables.hpp"
+#include "actors/session/pending_state.hpp"
+#include "actors/store/table_memory.hpp"
+#include "policies/worker/core.hpp"
+
+namespace tidegate::actors {
+
+struct worker_command {
+  enum class action : std::uint8_t {
+    open,
+    push,
+    pull,
+    clock,
+    room,
+    exchange,
+    finish,
+    keep_state,
+    release,
+    use_device,
+    copy_from_device,
+    copy_to_device
+  };
+  action kind = action::open;
+  policies::table_grant grant;           // open
+  std::shared_ptr<table_memory> memory;  // open
+  std::uint32_t table = 0;
+  std::vector<std::uint32_t> tables;       // exchange, pull: pulled ones
+  const float* gradient = nullptr;         // push: all elements of the table; null: in place
+  std::uint32_t half = 0;                  // push, exchange: where in place is
+  float rate = 1.0F;                       // push, exchange: session::scale_learning_rate()
+  float* parameters = nullptr;             // pull: likewise
+  std::shared_ptr<device_tables> devices;  // use_device: null if it is in use already
+  std::uintptr_t stream = 0;               // use_device
+  bool on_device = false;                  // open: the table is
+  bool checks = false;                     // push, exchange: for NaN and infinity, on a device
+  float* device_memory = nullptr;          // copies between it and device_tables::bounce()
+  std::size_t elements = 0;                // of such a copy
+  policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
+  pending_ptr done;
+
+  worker_command() = default;
+  worker_command(worker_command&&) = default;
+  worker_command& operator=(worker_command&&) = default;
+  // A command that is dropped unread still ends.
+  ~worker_command() {
+    if (done) done->complete({runtime::errc::cancelled, "the session was closed"});
+  }
+};
+
+}  // namespace tidegate::actors
