@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "launch/bench/device_bench.hpp"
 #include "launch/bench/exchange.hpp"
 #include "launch/bench/options.hpp"
 #include "launch/bench/plot.hpp"
@@ -12,6 +13,7 @@
 #include "launch/bench/worker.hpp"
 #include "launch/text/exit_code.hpp"
 #include "launch/text/files.hpp"
+#include "runtime/device/open/open_device.hpp"
 
 namespace tidegate::bench {
 
@@ -19,6 +21,10 @@ namespace {
 
 using launch::exit_code;
 using runtime::status;
+
+// The device to be measured is not here, so that scripts can tell that from a failure: what
+// CTest takes for skipped.
+constexpr int exit_no_device = 77;
 
 // Text for people to standard output, JSON to its file; "-" puts JSON in place of the text.
 status put_out(const std::string& text, const std::string& json, const std::string& json_file) {
@@ -73,6 +79,17 @@ status run_latency(const bench_options& options) {
   return put_out(latency_table(*results), latency_json(options, *results), options.json);
 }
 
+status run_device(const bench_options& options) {
+  const device_options wanted{.device = options.device,
+                              .bytes = options.bytes.front(),
+                              .inputs = options.inputs,
+                              .chunks = options.chunks,
+                              .repeats = options.repeats};
+  const auto rates = measure_device(wanted);
+  if (!rates) return rates.error();
+  return put_out(device_table(*rates), device_json(wanted, *rates), options.json);
+}
+
 status run_plot(const bench_options& options) {
   const auto text = launch::read_file(options.file);
   if (!text) return text.error();
@@ -89,6 +106,8 @@ status run_subject(const bench_options& options) {
       return run_exchange(options);
     case subject::latency:
       return run_latency(options);
+    case subject::device:
+      return run_device(options);
     case subject::plot:
       return run_plot(options);
     case subject::help:
@@ -120,7 +139,14 @@ int run_bench(const std::vector<std::string>& args) {
   if (args[0] == "bench-worker") return run_worker(rest);
   if (args[0] != "bench") rest = {"--help"};
   const auto options = parse_bench(rest);
-  return exit_with(options ? run_subject(*options) : options.error());
+  if (!options) return exit_with(options.error());
+  if (options->subject == subject::device) {
+    if (const auto here = runtime::devices::check_device(options->device); !here.ok()) {
+      std::cerr << "tidegate: " << here.message() << "\n";
+      return exit_no_device;
+    }
+  }
+  return exit_with(run_subject(*options));
 }
 
 }  // namespace tidegate::bench

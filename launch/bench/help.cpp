@@ -16,6 +16,8 @@ constexpr const char* general = R"(tidegate bench - measure on this machine
       the round trip of a small exchange, one worker and one shard: p50, p90, p99
   tidegate bench roofline [options]
       what memory allows: read, copy, and the sum of N gradients with an optimizer's step
+  tidegate bench device [options]
+      optimizer steps on a GPU: bytes per second, as a share of a copy's in the same run
   tidegate bench plot SERIES.json --svg FILE
       draw measured series, log-log
   tidegate bench SUBJECT --help
@@ -82,6 +84,32 @@ the cores of the workers have just written.
   --json FILE        - for standard output, no table
 )";
 
+constexpr const char* device = R"(tidegate bench device [options]
+
+Bytes per second of optimizer steps on a device, and their share of a copy's bytes per second, which
+is measured before each of them. Every repeat measures all of them, for about 20 ms each; shown are
+medians, and the least and the largest share. On a GPU this has never run. The figures of an emulated
+device say nothing of any GPU.
+
+  --device D         cuda:N or emulated:N; default cuda:0
+  --bytes SIZE       of each array; default 256MiB. An emulated device has 1GiB of memory
+  --inputs LIST      gradients that SGD sums, 1 to 64 each; momentum, adagrad and adam sum as many as
+                     the first says; default 2,4,8
+  --chunks LIST      bytes of parameters of a step of the queue; default 256KiB,64MiB
+  --repeat N         default 15
+  --json FILE        all figures, every repeat's time too; - for standard output, no table
+
+Paths:
+  kernel   one launch over whole arrays, gradients on the device. Copy: on the device, read and
+           written
+  queue    as a shard does it, a step for each chunk. Copy: the same
+  host     likewise, with gradients in registered memory of the host, which are copied to the device
+           while it computes; bytes are those of gradients. Copy: of the same bytes, from the host
+
+Time is the host's: it has in it what launches and the last look at the device cost. Exit codes:
+0 done; 1 a run failed; 2 bad usage; 77 there is no such device here, and the message says why.
+)";
+
 constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE
 
 Draws time against size with logarithmic axes. The file:
@@ -100,6 +128,7 @@ std::string bench_help(const std::string& topic) {
   if (topic == "exchange") return with_optimizers(exchange);
   if (topic == "latency") return latency;
   if (topic == "roofline") return roofline;
+  if (topic == "device") return device;
   if (topic == "plot") return plot;
   return general;
 }

@@ -4,12 +4,14 @@
 
 #include <boost/program_options.hpp>
 
+#include "launch/bench/device_bench.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/config/words.hpp"
 #include "launch/text/nearest.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/device/device_name.hpp"
 
 namespace tidegate::bench {
 
@@ -40,6 +42,9 @@ const std::vector<subject_words>& subjects() {
       {.name = "roofline",
        .measured = subject::roofline,
        .known = {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
+      {.name = "device",
+       .measured = subject::device,
+       .known = {"device", "bytes", "inputs", "chunks", "repeat", "json"}},
       {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
@@ -103,6 +108,31 @@ status set_hosts(const std::string& text, std::vector<policies::host_spec>& into
   return {};
 }
 
+bool is_chunk(std::uint64_t size) {
+  return size >= runtime::limits::chunk_bytes_min && size <= runtime::limits::chunk_bytes_max;
+}
+
+status bad_chunk(const std::string& option, const std::string& text) {
+  return bad("--" + option + " " + text +
+             "; allowed: " + format_size(runtime::limits::chunk_bytes_min) + " to " +
+             format_size(runtime::limits::chunk_bytes_max));
+}
+
+status set_chunks(const std::string& text, std::vector<std::uint64_t>& into) {
+  const auto sizes = parse_sizes(text);
+  if (!sizes || !std::all_of(sizes->begin(), sizes->end(), is_chunk))
+    return bad_chunk("chunks", text);
+  into = *sizes;
+  return {};
+}
+
+status set_device(const std::string& text, std::string& into) {
+  const auto name = runtime::devices::parse_device_name(text);
+  if (!name) return bad("--device: " + name.error().message());
+  into = text;
+  return {};
+}
+
 status set_one(const std::string& option, const std::string& text, bench_options& into) {
   if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
   if (option == "shards")
@@ -121,6 +151,9 @@ status set_one(const std::string& option, const std::string& text, bench_options
   if (option == "rounds") return set_count(option, text, 1, 1000, into.rounds);
   if (option == "threads") return set_list(option, text, counts_max, into.threads);
   if (option == "inputs") return set_list(option, text, 64, into.inputs);
+  if (option == "repeat") return set_count(option, text, 1, 1000, into.repeats);
+  if (option == "device") return set_device(text, into.device);
+  if (option == "chunks") return set_chunks(text, into.chunks);
   if (option == "pin") return set_pin(text, into.pin);
   if (option == "json" || option == "svg") {
     (option == "json" ? into.json : into.svg) = text;
@@ -133,11 +166,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
     return {};
   }
   const auto size = parse_size(text);  // chunk
-  if (!size || *size < runtime::limits::chunk_bytes_min ||
-      *size > runtime::limits::chunk_bytes_max)
-    return bad("--chunk " + text +
-               "; allowed: " + format_size(runtime::limits::chunk_bytes_min) + " to " +
-               format_size(runtime::limits::chunk_bytes_max));
+  if (!size || !is_chunk(*size)) return bad_chunk(option, text);
   into.chunk_bytes = *size;
   return {};
 }
@@ -158,6 +187,14 @@ bench_options defaults_of(subject measured) {
     all.iterations = 2000;
     all.warmup = 200;
   }
+  if (measured == subject::device) {
+    const device_options usual;
+    all.device = usual.device;
+    all.bytes = {usual.bytes};
+    all.inputs = usual.inputs;
+    all.chunks = {policies::default_chunk_bytes(1), runtime::limits::chunk_bytes_max};
+    all.repeats = usual.repeats;
+  }
   return all;
 }
 
@@ -167,6 +204,8 @@ status check_together(const bench_options& all) {
       return bad("tidegate bench plot: allowed: tidegate bench plot SERIES.json --svg FILE");
     return {};
   }
+  if (all.subject == subject::device && all.bytes.size() != 1)
+    return bad("tidegate bench device: --bytes; allowed: one size, of each array");
   if (std::uint64_t{all.workers} * (all.iterations + all.warmup) > exact_steps_max)
     return bad("--iterations " + std::to_string(all.iterations) + ": with " +
                std::to_string(all.workers) +

@@ -14,12 +14,13 @@ namespace tidegate::bench {
 inline constexpr std::uint32_t bench_workers_max = 64;
 inline constexpr std::uint32_t bench_iterations_max = 100'000;  // of one size
 
-enum class subject : std::uint8_t { help, exchange, latency, roofline, plot };
+enum class subject : std::uint8_t { help, exchange, latency, roofline, device, plot };
 
 struct bench_options {
   bench::subject subject = bench::subject::help;
   std::string topic;  // of help: a subject, or empty
-  // exchange and latency; roofline uses bytes, threads, inputs, rounds
+  // exchange and latency; roofline uses bytes, threads, inputs, rounds; device uses device,
+  // bytes, inputs, chunks, repeats
   std::uint32_t workers = 2;
   std::uint32_t shards = 1;
   std::vector<std::uint64_t> bytes;
@@ -35,6 +36,9 @@ struct bench_options {
   std::vector<std::uint32_t> threads;
   std::vector<std::uint32_t> inputs;
   std::uint32_t rounds = 5;
+  std::string device;
+  std::vector<std::uint64_t> chunks;
+  std::uint32_t repeats = 0;
   std::string file;  // plot: the series
   std::string json;  // files to write; "-": standard output in place of the table
   std::string svg;

@@ -1,6 +1,7 @@
 """Runs `tidegate bench` with tiny sizes and looks at its JSON. Times are not judged."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -132,6 +133,42 @@ class Roofline(BenchTest):
 
     def test_more_threads_than_cores_are_refused(self):
         self.assertIn("allowed: 1 to", self.bench("roofline", "--threads", "999999", expect=2))
+
+
+class Device(BenchTest):
+    """On a device that is emulated: its figures are there, and say nothing."""
+
+    def test_every_step_has_a_rate_and_a_share(self):
+        found = self.bench_json("device", "--device", "emulated:3", "--bytes", "64KiB", "--inputs", "3,1", "--chunks",
+                                "16KiB,64MiB", "--repeat", "2")
+        self.assertEqual((found["kind"], found["device"], found["bytes"], found["repeats"]),
+                         ("device", "emulated:3", 65536, 2))
+        kinds = [("sgd", 3), ("sgd", 1), ("momentum", 3), ("adagrad", 3), ("adam", 3)]
+        steps = [("kernel", *kind, 0) for kind in kinds]
+        steps += [("queue", *kind, chunk) for chunk in (16 << 10, 64 << 20) for kind in kinds]
+        steps += [("host", kind, 3, chunk) for chunk in (16 << 10, 64 << 20) for kind in ("sgd", "adam")]
+        self.assertEqual([(one["path"], one["optimizer"], one["inputs"], one["chunk_bytes"])
+                          for one in found["steps"]], steps)
+        for one in found["steps"]:
+            self.assertEqual((len(one["seconds"]), len(one["copy_seconds"])), (2, 2))
+            self.assertGreaterEqual(one["batch_steps"], 1)
+            for name in ("gb_per_s", "copy_gb_per_s", "share", "share_min", "share_max", "median_seconds"):
+                self.assertTrue(0 < one[name] < math.inf, (one, name))
+            self.assertTrue(one["share_min"] <= one["share"] <= one["share_max"])
+        adam = next(one for one in found["steps"] if (one["path"], one["optimizer"]) == ("kernel", "adam"))
+        self.assertEqual((adam["bytes_moved"], adam["copy_bytes"]), (65536 * (3 + 2 * 3), 65536 * 2))
+
+    def test_a_table_is_for_people(self):
+        table = self.bench("device", "--device", "emulated:0", "--bytes", "4KiB", "--inputs", "2", "--repeat", "1")
+        self.assertEqual(table.split()[:3], ["path", "optimizer", "inputs"])
+        self.assertEqual(len(table.strip().split("\n")), 1 + 4 + 2 * 4 + 2 * 2)
+
+    def test_what_does_not_fit_is_said(self):
+        self.assertIn("take fewer --bytes",
+                      self.bench("device", "--device", "emulated:0", "--bytes", "2GiB", expect=1))
+
+    def test_a_gpu_that_is_not_there_is_no_failure(self):
+        self.assertIn("cuda:1023", self.bench("device", "--device", "cuda:1023", expect=77))
 
 
 if __name__ == "__main__":

@@ -111,6 +111,35 @@ TEST(bench_options, iterations_and_tables_have_bounds) {
               HasSubstr("--tables 3"));
 }
 
+TEST(bench_options, device) {
+  const auto usual = parse_bench({"device"});
+  ASSERT_TRUE(usual) << usual.error().message();
+  EXPECT_EQ(usual->device, "cuda:0");
+  EXPECT_THAT(usual->bytes, ElementsAre(256U << 20U));
+  EXPECT_THAT(usual->inputs, ElementsAre(2U, 4U, 8U));
+  EXPECT_THAT(usual->chunks, ElementsAre(256U << 10U, 64U << 20U));
+  const auto all = parse_bench({"device", "--device", "emulated:3", "--bytes", "4KiB",
+                                "--inputs", "3,64", "--chunks", "1KiB", "--repeat", "2"});
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->subject, subject::device);
+  EXPECT_EQ(all->device, "emulated:3");
+  EXPECT_THAT(all->inputs, ElementsAre(3U, 64U));
+  EXPECT_THAT(all->chunks, ElementsAre(1U << 10U));
+  EXPECT_EQ(all->repeats, 2U);
+}
+
+TEST(bench_options, device_says_what_is_allowed) {
+  EXPECT_THAT(reply_code_of({"device", "--device", "gpu0"}), HasSubstr("write cuda:N"));
+  EXPECT_THAT(reply_code_of({"device", "--bytes", "4KiB,8KiB"}), HasSubstr("one size"));
+  EXPECT_THAT(reply_code_of({"device", "--bytes", "7"}), HasSubstr("multiple of 4"));
+  EXPECT_THAT(reply_code_of({"device", "--inputs", "65"}), HasSubstr("0 to 64"));
+  EXPECT_THAT(reply_code_of({"device", "--inputs", "0"}), HasSubstr("1 and more"));
+  EXPECT_THAT(reply_code_of({"device", "--chunks", "1MiB,4"}), HasSubstr("64 to 64MiB"));
+  EXPECT_THAT(reply_code_of({"device", "--repeat", "0"}), HasSubstr("1 to 1000"));
+  EXPECT_THAT(reply_code_of({"device", "--workers", "2"}), HasSubstr("unknown option"));
+  EXPECT_THAT(reply_code_of({"divice"}), HasSubstr("did you mean 'device'?"));
+}
+
 TEST(bench_options, help_on_every_subject) {
   for (const words& args : {words{}, words{"--help"}, words{"exchange", "--help"}})
     EXPECT_EQ(parse_bench(args)->subject, subject::help);
@@ -119,6 +148,7 @@ TEST(bench_options, help_on_every_subject) {
   EXPECT_THAT(bench_help("exchange"), HasSubstr("--replicas"));
   EXPECT_THAT(bench_help("latency"), HasSubstr("p99"));
   EXPECT_THAT(bench_help("roofline"), HasSubstr("--inputs"));
+  EXPECT_THAT(bench_help("device"), HasSubstr("emulated:N"));
   EXPECT_THAT(bench_help("plot"), HasSubstr("series"));
 }
 

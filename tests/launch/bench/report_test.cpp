@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "launch/bench/device_bench.hpp"
 #include "launch/bench/statistics.hpp"
 
 namespace tidegate::bench {
@@ -47,6 +48,37 @@ TEST(report, payload_and_cpu_count_all_workers_and_servers) {
   EXPECT_NEAR(size["cpu_seconds_per_gb"].get<double>(), 4e-3 / (3 * 2 * 1.048576e-3), 1e-9);
   EXPECT_TRUE(size["payload_bytes_copied"].is_null());
   EXPECT_THAT(exchange_table(options, {result_of({2e-3, 1e-3, 4e-3})}), HasSubstr("2000.0"));
+}
+
+TEST(report, a_step_of_a_device_is_a_share_of_its_copy) {
+  const device_rate kernel{.step = {.inputs = 2},
+                           .bytes_moved = 400,
+                           .copy_bytes = 200,
+                           .steps = 7,
+                           .seconds = {2, 4, 5},
+                           .copy_seconds = {1, 1, 2}};
+  auto host = kernel;
+  host.step.path = step_path::host;
+  host.step.chunk_bytes = 1U << 20U;
+  const device_options options{.device = "emulated:0", .bytes = 100, .repeats = 3};
+  const auto json = nlohmann::json::parse(device_json(options, {kernel, host}));
+  EXPECT_EQ(json["device"], "emulated:0");
+  const auto& step = json["steps"][0];
+  EXPECT_EQ(step["path"], "kernel");
+  EXPECT_EQ(step["optimizer"], "sgd");
+  EXPECT_EQ(step["batch_steps"], 7);
+  EXPECT_EQ(step["median_seconds"], 4);
+  EXPECT_DOUBLE_EQ(step["gb_per_s"].get<double>(), 400 / 4 / 1e9);
+  EXPECT_DOUBLE_EQ(step["copy_gb_per_s"].get<double>(), 200 / 1e9);
+  // In each repeat: 200 beside 200, 100 beside 200, 80 beside 100.
+  EXPECT_DOUBLE_EQ(step["share"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(step["share_min"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(step["share_max"].get<double>(), 1.0);
+  EXPECT_EQ(step["seconds"].size(), 3U);
+  EXPECT_EQ(step["copy_seconds"].size(), 3U);
+  EXPECT_EQ(json["steps"][1]["path"], "host");
+  EXPECT_EQ(json["steps"][1]["chunk_bytes"], 1U << 20U);
+  EXPECT_THAT(device_table({kernel, host}), HasSubstr("1MiB"));
 }
 
 TEST(report, latency) {
