@@ -171,6 +171,29 @@ device_tables::mark device_tables::bring_gradient(std::uint32_t id, std::uint32_
   return result;
 }
 
+runtime::expected<device_tables::mark> device_tables::copy(float* to, const float* from,
+                                                           std::uint64_t elements) {
+  const auto copied =
+      device_->copy(work_, reinterpret_cast<std::byte*>(to),
+                    reinterpret_cast<const std::byte*>(from), elements * sizeof(float));
+  if (!copied.ok()) return runtime::fail(copied);
+  const auto end = record(work_);
+  if (!end) return runtime::fail(end.error());
+  return mark{.copies = 0, .work = *end};
+}
+
+runtime::expected<device_tables::mark> device_tables::bring_gradient(std::uint32_t id,
+                                                                     std::uint32_t half,
+                                                                     const float* from) {
+  return copy(gradient(id, half), from, tables_.at(id).elements);
+}
+
+runtime::expected<device_tables::mark> device_tables::hand_out(std::uint32_t id, float* to) {
+  const auto& table = tables_.at(id);
+  TIDEGATE_ASSERT(table.found != nullptr, "parameters that were found");
+  return copy(to, table.found, table.elements);
+}
+
 device_tables::mark device_tables::take_gradient(std::uint32_t id, std::uint32_t half,
                                                  std::span<float> to) {
   const auto& table = tables_.at(id);

@@ -81,6 +81,10 @@ class device_tables {
   // to the host.
   mark bring_gradient(std::uint32_t table, std::uint32_t half, std::span<const float> from);
   mark take_gradient(std::uint32_t table, std::uint32_t half, std::span<float> to);
+  // Copies a gradient from other memory of the device, and what parameters() names to there.
+  runtime::expected<mark> bring_gradient(std::uint32_t table, std::uint32_t half,
+                                         const float* from);
+  runtime::expected<mark> hand_out(std::uint32_t table, float* to);
   // Brings a pull's parameters together, as parameters() says when the mark is over. `host`:
   // where each chunk lies that is not on the device. Chunks that lie side by side in windows
   // stay there.
@@ -112,6 +116,7 @@ class device_tables {
   explicit device_tables(std::unique_ptr<runtime::devices::device> on);
   runtime::status set_up(std::uintptr_t stream);
   runtime::expected<runtime::devices::event> record(runtime::devices::stream on);
+  runtime::expected<mark> copy(float* to, const float* from, std::uint64_t elements);
   runtime::expected<std::size_t> add_verdict();
   runtime::devices::input_place place_of(std::span<const float> memory) const;
   runtime::expected<float*> room_for_parameters(const table_memory& table);

@@ -19,7 +19,11 @@ void device_commands::hold(const worker_command_ptr& item, bool checks) {
 
 void device_commands::hold(std::span<const pushed_gradient> gradients,
                            std::function<void()> call) {
-  held next{.item = {}, .call = std::move(call), .is_prepared = true, .after = {}};
+  held next{.item = {},
+            .call = std::move(call),
+            .is_brought = true,
+            .is_prepared = true,
+            .after = {}};
   for (const auto& gradient : gradients)
     next.after.push_back(tables_->take_gradient(
         gradient.table, gradient.half, owner_.host_gradient(gradient.table, gradient.half)));
@@ -30,9 +34,20 @@ void device_commands::hold(std::span<const pushed_gradient> gradients,
 
 void device_commands::complete(const worker_command_ptr& item,
                                std::vector<device_tables::mark> after) {
-  if (are_over(after)) return item->done->complete({});
-  ending_.push_back({item, std::move(after)});
+  ending next{.item = item, .after = std::move(after)};
+  if (is_over(next)) return item->done->complete({});
+  ending_.push_back(std::move(next));
   look_again();
+}
+
+bool device_commands::is_over(ending& item) {
+  if (!are_over(item.after)) return false;
+  const auto& command = *item.item;
+  if (command.device_memory == nullptr || std::exchange(item.is_handed_out, true)) return true;
+  const auto copied = tables_->hand_out(command.table, command.device_memory);
+  if (!copied) return true;  // the device is lost, as the next look tells
+  item.after.push_back(*copied);
+  return are_over(item.after);
 }
 
 bool device_commands::are_over(std::vector<device_tables::mark>& marks) {
@@ -50,6 +65,23 @@ std::vector<std::uint32_t> device_commands::pushed_tables(const worker_command& 
   return tables;
 }
 
+// Memory of the program's own goes to the half first.
+status device_commands::bring(held& next) {
+  next.is_brought = true;
+  const auto& command = *next.item;
+  if (command.kind != command_action::push || !tables_->has(command.table)) return {};
+  if (command.gradient != nullptr) {
+    const auto elements = owner_.host_gradient(command.table, command.half).size();
+    next.after.push_back(tables_->bring_gradient(command.table, command.half,
+                                                 std::span(command.gradient, elements)));
+  }
+  if (command.device_memory == nullptr) return {};
+  const auto mark = tables_->bring_gradient(command.table, command.half, command.device_memory);
+  if (!mark) return mark.error();
+  next.after.push_back(*mark);
+  return {};
+}
+
 // What has to be there before the command begins.
 status device_commands::prepare(held& next) {
   next.is_prepared = true;
@@ -65,11 +97,6 @@ status device_commands::prepare(held& next) {
     return add(tables_->copy_in(command.device_memory, command.elements));
   const auto tables = pushed_tables(command);
   if (tables.empty()) return {};
-  if (command.gradient != nullptr) {
-    const auto elements = owner_.host_gradient(command.table, command.half).size();
-    next.after.push_back(
-        tables_->bring_gradient(command.table, command.half, {command.gradient, elements}));
-  }
   if (next.checks)
     if (auto begun = add(tables_->check(tables, command.half)); !begun.ok()) return begun;
   if (owner_.stage(tables, command.half))
@@ -83,6 +110,10 @@ status device_commands::prepare(held& next) {
 void device_commands::begin_next() {
   for (auto& next : held_.items()) {
     if (!are_over(next.after)) break;
+    if (!next.is_brought) {
+      if (auto begun = bring(next); !begun.ok()) return fail(begun);
+      if (!are_over(next.after)) break;
+    }
     if (next.is_prepared) continue;
     if (auto prepared = prepare(next); !prepared.ok()) return fail(prepared);
   }
@@ -117,7 +148,7 @@ void device_commands::go_on() {
   looks_ = false;
   if (auto polled = tables_->poll(); !polled.ok()) return fail(polled);
   auto ended = std::partition(ending_.begin(), ending_.end(),
-                              [&](ending& item) { return !are_over(item.after); });
+                              [&](ending& item) { return !is_over(item); });
   std::vector<worker_command_ptr> over;
   for (auto at = ended; at != ending_.end(); ++at) over.push_back(std::move(at->item));
   ending_.erase(ended, ending_.end());

@@ -65,16 +65,20 @@ class device_commands final : public continuation {
     worker_command_ptr item;
     std::function<void()> call;  // in place of an item
     bool checks = false;
-    bool is_prepared = false;  // the program's stream has come so far, and the work is queued
+    bool is_brought = false;   // the gradient is being brought to where it is pushed from
+    bool is_prepared = false;  // the work that goes before the command is queued
     std::vector<device_tables::mark> after;
   };
   struct ending {
     worker_command_ptr item;
+    bool is_handed_out = false;  // parameters are on their way to the program's own memory
     std::vector<device_tables::mark> after;
   };
 
   std::vector<std::uint32_t> pushed_tables(const worker_command& command) const;
   runtime::status prepare(held& next);
+  runtime::status bring(held& next);
+  bool is_over(ending& item);
   bool are_over(std::vector<device_tables::mark>& marks);
   void begin_next();
   void begin(const held& next);

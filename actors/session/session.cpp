@@ -150,6 +150,19 @@ const_device_span session::device_parameters(const table& where) const {
   return impl_->device_parameters(where);
 }
 
+pending session::push(const table& where, const_device_span gradient) {
+  if (auto checked = impl_->check_device(where, gradient.size, "push"); !checked.ok())
+    return failed(std::move(checked));
+  if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
+  return impl_->push(where, {.on_device = gradient.data, .checks = impl_->checks_finite()});
+}
+
+pending session::pull(const table& where, device_span parameters) {
+  if (auto checked = impl_->check_device(where, parameters.size, "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return impl_->pull_to_device(where, parameters.data);
+}
+
 status session::copy(device_span to, std::span<const float> from) {
   return impl_->copy(to, from);
 }
@@ -179,7 +192,7 @@ pending session::push(const table& where) {
 
 pending session::push_on_device(const table& where) {
   if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
-  return impl_->push(where, nullptr, impl_->checks_finite());
+  return impl_->push(where, {.checks = impl_->checks_finite()});
 }
 
 pending session::push_from(const table& where, std::span<const float> gradient,
@@ -190,7 +203,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   impl_->pushes_own_memory_ |= from != nullptr;
-  return impl_->push(where, from, false);
+  return impl_->push(where, {.own = from});
 }
 
 pending session::pull(const table& where) {

@@ -1,5 +1,6 @@
 // A session whose tables are on a device.
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "actors/session/session_impl.hpp"
@@ -41,6 +42,24 @@ const_device_span session_impl::device_parameters(const table& where) const {
   if (!is_on_device(where)) return {};
   const auto* found = devices_->parameters(where.id);
   return {found, found == nullptr ? 0 : where.size};
+}
+
+status session_impl::check_device(const table& where, std::uint64_t elements,
+                                  const char* doing) const {
+  if (auto checked = check(where, elements, doing); !checked.ok()) return checked;
+  if (is_on_device(where)) return {};
+  return {
+      errc::invalid_argument,
+      std::string(doing) + " of table '" + shell_.core().table(where.id)->name +
+          "' with memory of a device; the table is on the host: open it after use_device()"};
+}
+
+pending session_impl::pull_to_device(const table& where, float* into) {
+  worker_command command;
+  command.kind = worker_command::action::pull;
+  command.table = where.id;
+  command.device_memory = into;
+  return start(std::move(command));
 }
 
 status session_impl::copy_piece(worker_command::action kind, float* on_device,

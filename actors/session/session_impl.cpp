@@ -170,14 +170,15 @@ pending session_impl::start(worker_command command) {
   return result;
 }
 
-pending session_impl::push(const table& where, const float* from, bool checks) {
+pending session_impl::push(const table& where, const pushed_memory& from) {
   worker_command command;
   command.kind = worker_command::action::push;
   command.table = where.id;
-  command.gradient = from;
+  command.gradient = from.own;
+  command.device_memory = const_cast<float*>(from.on_device);
   command.half = half();
   command.rate = rate_;
-  command.checks = checks;
+  command.checks = from.checks;
   command.done = push_state();
   return start(std::move(command));
 }

@@ -48,8 +48,17 @@ class session_impl final : private held_push {
   runtime::expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
   pending command(worker_command::action kind);
-  // `from`: the program's memory; null: in place. `checks`: see worker_command.
-  pending push(const table& where, const float* from, bool checks);
+  // Where a gradient lies that is pushed, if not in place: in the program's own memory, of the
+  // host or the device. `checks`: see worker_command.
+  struct pushed_memory {
+    const float* own = nullptr;
+    const float* on_device = nullptr;
+    bool checks = false;
+  };
+  pending push(const table& where, const pushed_memory& from);
+  pending pull_to_device(const table& where, float* into);
+  runtime::status check_device(const table& where, std::uint64_t elements,
+                               const char* doing) const;
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,

@@ -43,8 +43,10 @@ struct worker_command {
   std::uintptr_t stream = 0;               // use_device
   bool on_device = false;                  // open: the table is
   bool checks = false;                     // push, exchange: for NaN and infinity, on a device
-  float* device_memory = nullptr;          // copies between it and device_tables::bounce()
-  std::size_t elements = 0;                // of such a copy
+  // The program's: of a push or pull; of copies between it and device_tables::bounce(), of so
+  // many elements.
+  float* device_memory = nullptr;
+  std::size_t elements = 0;
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;
 

@@ -156,6 +156,11 @@ class session {
   // pushes, not_found (this session did not open the table on a device).
   expected<device_span> device_gradient(const table& where);
   const_device_span device_parameters(const table& where) const;
+  // Push a gradient from, or pull parameters to, memory of the session's device that is the
+  // program's own, for a table there: as the calls with spans of the host, in the order of the
+  // stream. One copy on the device.
+  pending push(const table& where, const_device_span gradient);
+  pending pull(const table& where, device_span parameters);
   // Copy between the host and memory of the session's device, after all that was queued on the
   // program's stream; block until that is done. For programs without a library of their own.
   // Errors: invalid_argument (sizes differ, no device), unavailable (the device is lost).

@@ -1,5 +1,6 @@
 // A worker program for end-to-end tests: `e2e_worker MODE [ARGUMENT]`.
-//   workload CLOCKS [PAUSE_US [WAY]]   the bits of tests/support/workload.hpp
+//   workload CLOCKS [PAUSE_US [WAY [DEVICE [FIRST]]]]   the bits of tests/support/workload.hpp;
+//                     tables from FIRST on are on the device
 //   count CLOCKS [PAUSE_US [fewer]]   pushes integers, so that what is lost or doubled shows in
 //   a
 //                     sum; `fewer`: workers may leave, or join
@@ -217,6 +218,8 @@ status run(tidegate::session& session, const std::vector<std::string>& words) {
   work.pause_us_max = pause_us;
   work.watch = watch_pull;
   work.way = way_of(words.size() > 3 ? words[3] : "");
+  if (words.size() > 4) work.device = words[4];
+  if (words.size() > 5) work.device_from = std::stoull(words[5]);
   work.clocks = mode == "forever" || mode == "leave" ? ~std::uint64_t{0}
                                                      : static_cast<std::uint64_t>(argument);
   const auto done = tests::run_workload(session, work);

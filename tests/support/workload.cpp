@@ -36,14 +36,38 @@ runtime::status run_clock(tidegate::session& session,
   return session.clock();
 }
 
-void write_gradients(tidegate::session& session, const std::vector<tidegate::table>& tables) {
+// What is read stays as it is until the push.
+runtime::status write_gradient_on_device(tidegate::session& session,
+                                         const tidegate::table& table, std::size_t t) {
+  const auto& info = session.info();
+  const auto parameters = session.device_parameters(table);
+  std::vector<float> values(table.size), again(table.size), gradient(table.size);
+  if (auto copied = session.copy(values, parameters); !copied.ok()) return copied;
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    gradient[i] = workload_gradient(info.seed, info.rank, session.now(), t, i, values[i]);
+  const auto room = session.device_gradient(table);
+  if (!room) return room.error();
+  if (auto copied = session.copy(*room, gradient); !copied.ok()) return copied;
+  if (auto copied = session.copy(again, parameters); !copied.ok()) return copied;
+  if (again != values)
+    return {runtime::errc::corrupt, "parameters changed while they were read"};
+  return {};
+}
+
+runtime::status write_gradients(tidegate::session& session,
+                                const std::vector<tidegate::table>& tables) {
   const auto& info = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t) {
+    if (!session.device_parameters(tables[t]).empty()) {
+      if (auto done = write_gradient_on_device(session, tables[t], t); !done.ok()) return done;
+      continue;
+    }
     const auto parameters = session.parameters(tables[t]);
     const auto gradient = session.gradient(tables[t]);
     for (std::size_t i = 0; i < gradient.size(); ++i)
       gradient[i] = workload_gradient(info.seed, info.rank, session.now(), t, i, parameters[i]);
   }
+  return {};
 }
 
 runtime::status pull_in_place(tidegate::session& session,
@@ -64,7 +88,7 @@ runtime::status run_clock_in_place(tidegate::session& session,
     if (auto done = pull_in_place(session, tables); !done.ok()) return done;
     served();
   }
-  write_gradients(session, tables);
+  if (auto done = write_gradients(session, tables); !done.ok()) return done;
   if (options.way == workload_way::exchange) {
     const auto served = begin_watch(options);
     auto done = session.exchange(tables);
@@ -84,6 +108,8 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
   // Two sets: a pushed gradient stays untouched while its clock may be in flight.
   std::vector<std::vector<std::vector<float>>> gradients(2);
   for (std::size_t t = 0; t < options.shapes.size(); ++t) {
+    if (!options.device.empty() && t == options.device_from)
+      if (auto used = session.use_device({.name = options.device}); !used.ok()) return used;
     tidegate::table_options table_options;
     table_options.init_uniform = 1.0F;
     auto table =

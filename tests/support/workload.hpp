@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "runtime/base/rng.hpp"
@@ -22,6 +23,9 @@ struct workload_options {
   std::uint64_t pause_us_max = 0;  // random pauses of each worker, seeded apart from the data
   std::uint64_t pause_seed = 1;
   std::vector<std::vector<std::uint64_t>> shapes = {{33, 7}, {5}, {64, 16}};
+  // Tables from this one on are on a device; empty: none is.
+  std::string device;
+  std::size_t device_from = 0;
   // Begins a pull of all tables, or an exchange; what it returns is called at its end.
   std::function<std::function<void()>()> watch;
 };
