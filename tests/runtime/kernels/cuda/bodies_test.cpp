@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/kernels/cuda/dispatch.hpp"
+#include "runtime/kernels/cuda/finite_body.hpp"
 #include "runtime/kernels/reduced.hpp"
 #include "runtime/kernels/tree.hpp"
 #include "runtime/kernels/update.hpp"
@@ -84,6 +85,29 @@ TEST(cuda_bodies, keep_a_nan_that_is_clipped) {
   EXPECT_EQ(reduced(3.0F, 0.5F, 1.0F), 1.0F);
   EXPECT_EQ(reduced(-3.0F, 0.5F, 1.0F), -1.0F);
   EXPECT_EQ(reduced(3.0F, 0.5F, 0.0F), 1.5F);
+}
+
+// A thread looks at many numbers at once, then at the rest, and the threads stride.
+TEST(cuda_bodies, find_the_first_number_that_is_not_finite) {
+  constexpr std::size_t stride =
+      std::size_t{cuda::find_blocks_max} * cuda::find_threads_per_block;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float kinds[] = {infinity, -infinity, std::numeric_limits<float>::quiet_NaN(),
+                         std::numeric_limits<float>::signaling_NaN()};
+  const std::size_t sizes[] = {
+      0, 1, 255, 257, 3000, 4 * stride - 1, 4 * stride, 5 * stride + 7};
+  std::uint64_t state = 0;
+  for (const auto n : sizes) {
+    std::vector<float> numbers(n, std::numeric_limits<float>::max());
+    for (std::size_t i = 0; i < n; i += 3)
+      numbers[i] = -std::numeric_limits<float>::denorm_min();
+    EXPECT_EQ(tests::emulate_find(numbers), UINT64_MAX) << "all of " << n << " are finite";
+    for (std::size_t at = n == 0 ? 1 : n - 1; at < n; at = at == 0 ? n : at / 3) {
+      numbers[at] = kinds[state++ % 4];
+      ASSERT_EQ(first_not_finite(numbers.data(), n), at);
+      ASSERT_EQ(tests::emulate_find(numbers), at) << "of " << n;
+    }
+  }
 }
 
 }  // namespace

@@ -1,17 +1,20 @@
 // On a GPU every kernel leaves the bytes that its body leaves on the CPU: random steps of all
 // optimizers, types, numbers of inputs, sets of ranks and alignments, then long ones. Compares
-// all memory of a step, so that a store beside an array shows as well.
+// all memory of a step, so that a store beside an array shows as well. Then searches for
+// numbers that are not finite.
 //
 // usage: device_bits [SECONDS [LONGEST]]   how long random steps are tried, 30 without it; and
 //   elements of a long step at most: all are tried without it
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "runtime/kernels/cuda/finite.hpp"
 #include "runtime/kernels/cuda/update.hpp"
 #include "tests/runtime/kernels/cuda/device.hpp"
 #include "tests/runtime/kernels/cuda/emulation.hpp"
@@ -118,6 +121,35 @@ int try_long_steps(std::size_t longest) {
   return wrong;
 }
 
+// Numbers that are finite but for some from `at` on; begins at an odd address for a vector.
+bool finds(std::size_t n, std::size_t at) {
+  std::vector<float> numbers(n, 1.0F);
+  for (auto i = at; i < n; i += 1 + n / 5) numbers[i] = i % 2 == 0 ? NAN : -INFINITY;
+  const device_memory device((n + 3) * sizeof(float)), result(sizeof(std::uint64_t));
+  auto* const there = reinterpret_cast<float*>(device.data()) + 1;
+  auto* const first = reinterpret_cast<std::uint64_t*>(result.data());
+  require(cudaMemcpy(there, numbers.data(), n * sizeof(float), cudaMemcpyHostToDevice),
+          "cudaMemcpy to the device");
+  require(cuda::queue_find_not_finite(there, n, first, nullptr), "queue_find_not_finite");
+  std::uint64_t found = 0;
+  require(cudaMemcpy(&found, first, sizeof found, cudaMemcpyDeviceToHost),
+          "cudaMemcpy from the device");
+  if (found == tidegate::tests::emulate_find(numbers)) return true;
+  std::printf("of %zu numbers, the first that is not finite is %zu, not %llu\n", n, at,
+              static_cast<unsigned long long>(found));
+  return false;
+}
+
+// A number that is not finite in the first turn of a thread, in a later one, in the rest; none.
+int try_finds() {
+  const std::size_t sizes[] = {0, 1, 255, 257, 5000, 3'000'001};
+  int wrong = 0;
+  for (const auto n : sizes)
+    for (const auto at : {std::size_t{0}, n / 3, n - n / 7, n}) wrong += finds(n, at) ? 0 : 1;
+  std::printf("%d searches for numbers that are not finite differ\n", wrong);
+  return wrong;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,6 +160,6 @@ int main(int argc, char** argv) {
   tidegate::tests::require_device();
   const double seconds = argc > 1 ? std::atof(argv[1]) : 30;
   const std::size_t longest = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : SIZE_MAX;
-  const int wrong = try_random_steps(seconds) + try_long_steps(longest);
+  const int wrong = try_finds() + try_random_steps(seconds) + try_long_steps(longest);
   return wrong == 0 ? 0 : 1;
 }

@@ -1,6 +1,9 @@
 #include "tests/runtime/kernels/cuda/emulation.hpp"
 
+#include <algorithm>
+
 #include "runtime/kernels/cuda/dispatch.hpp"
+#include "runtime/kernels/cuda/finite_body.hpp"
 #include "runtime/kernels/tree.hpp"
 
 namespace tidegate::tests {
@@ -32,6 +35,17 @@ void emulate(std::span<const kernels::gradient> inputs, const cuda::step_constan
     case kernels::element::bfloat16:
       return cuda::visit_dense<kernels::element::bfloat16>(dense, constants, run);
   }
+}
+
+std::uint64_t emulate_find(std::span<const float> numbers) {
+  const std::uint64_t n = numbers.size();
+  const auto threads = std::uint64_t{cuda::find_blocks(n)} * cuda::find_threads_per_block;
+  std::uint64_t first = UINT64_MAX;
+  for (std::uint64_t thread = 0; thread < threads; ++thread) {
+    const auto found = cuda::first_of_thread(numbers.data(), n, thread, threads);
+    if (found < n) first = std::min(first, found);
+  }
+  return first;
 }
 
 }  // namespace tidegate::tests

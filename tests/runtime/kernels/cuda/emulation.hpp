@@ -2,6 +2,7 @@
 // by block, with the plans, tiles and types that a launch would choose.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "runtime/kernels/cuda/tile.hpp"
@@ -13,5 +14,8 @@ namespace tidegate::tests {
 void emulate(std::span<const runtime::kernels::gradient> inputs,
              const runtime::kernels::cuda::step_constants* constants,
              const runtime::kernels::chunk_arrays& arrays);
+
+// Returns the index that queue_find_not_finite() leaves; UINT64_MAX if all numbers are finite.
+std::uint64_t emulate_find(std::span<const float> numbers);
 
 }  // namespace tidegate::tests

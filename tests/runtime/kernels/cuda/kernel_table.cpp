@@ -3,12 +3,15 @@
 //   dense float32 2 adam 1 5 0 4
 //
 // sum, type, inputs, step; then vectors per thread, and of the path over whole tiles the loads
-// of 16 and of 8 bytes and the stores of 16. A plan's loads are those beside its inputs.
+// of 16 and of 8 bytes and the stores of 16. A plan's loads are those beside its inputs. The
+// search for numbers that are not finite has no vectors; its inputs are the numbers that a
+// thread asks for at once.
 
 #include <cstddef>
 #include <cstdio>
 
 #include "runtime/kernels/cuda/dispatch.hpp"
+#include "runtime/kernels/cuda/finite_body.hpp"
 
 namespace {
 
@@ -51,5 +54,6 @@ int main() {
   print_step<cuda::optimizer_step<tidegate::runtime::optimizers::name>>(#name);
   TIDEGATE_OPTIMIZERS(TIDEGATE_PRINT)
 #undef TIDEGATE_PRINT
+  std::printf("find float32 %u finite 0 0 0 0\n", cuda::find_numbers_at_once);
   return 0;
 }
