@@ -132,12 +132,14 @@ class device {
   // cudaStream_t, 0 that library's default stream. The same handle gives the same stream. Its
   // owner keeps it alive. Errors: invalid_argument (no stream of this device).
   virtual expected<stream> adopt_stream(std::uintptr_t handle) = 0;
-  // Errors: invalid_argument (this device has no windows, or the memory is one).
+  // The name is good while the memory is. Errors: invalid_argument (this device has no windows,
+  // or the memory is one).
   virtual expected<window_name> name_window(const device_memory& memory) = 0;
   // Memory of another process, to be read by this one. What is read is what its owner's work
   // has written: the owner says so after an event of its own. The memory stays, as it was
   // written last, as long as the window, also when its owner has ended.
-  // Errors: unavailable (another device, the owner has gone), corrupt (no name of a window).
+  // Errors: unavailable (another device, the owner has gone or cannot be asked), io_error,
+  // corrupt (no name of a window).
   virtual expected<device_memory> open_window(const window_name& name) = 0;
   // Waits until all work has ended. Never called by a reactor's thread.
   virtual status synchronize() = 0;

@@ -24,7 +24,7 @@ PROJECT = {
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],
-    "runtime/device/cuda": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
+    "runtime/device/cuda": [BASE, "runtime/process", "runtime/optimizers", "runtime/kernels", "runtime/device"],
     "runtime/device/open": [BASE, "runtime/device"],
     "runtime/device/updates": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
 

@@ -4,29 +4,22 @@
 #include <cstring>
 #include <cuda_runtime_api.h>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/device/cuda/availability.hpp"
+#include "runtime/device/cuda/gpu_query.hpp"
+#include "runtime/device/cuda/shared_memory.hpp"
 #include "runtime/device/cuda/window_fields.hpp"
 #include "runtime/kernels/cuda/finite.hpp"
 #include "runtime/kernels/cuda/update.hpp"
+#include "runtime/process/borrowed_descriptor.hpp"
 
 namespace tidegate::runtime::devices::cuda {
 
 namespace {
 
 static_assert(launch_inputs_max == kernels::cuda::plan_inputs_max);
-
-// Memory of a window is shared in pieces of this size, so that none shows what lies beside it
-// (CUDA C++ Programming Guide, interprocess communication).
-constexpr std::size_t shared_bytes = std::size_t{2} << 20;
-
-std::size_t round_up(std::size_t bytes) {
-  return (bytes + shared_bytes - 1) / shared_bytes * shared_bytes;
-}
 
 // All that is not one of the mistakes which are asked about counts as the end of the device:
 // CUDA's errors come late and of other calls' work, and most of them are for ever.
@@ -35,7 +28,8 @@ class cuda_device final : public device {
   cuda_device(std::uint32_t index, const cudaDeviceProp& about)
       : index_(static_cast<int>(index)),
         name_("cuda:" + std::to_string(index)),
-        reads_read_only_(about.hostRegisterReadOnlySupported != 0) {
+        reads_read_only_(about.hostRegisterReadOnlySupported != 0),
+        shared_(index_) {
     std::memcpy(uuid_.data(), about.uuid.bytes, uuid_.size());
   }
   ~cuda_device() override;
@@ -73,7 +67,6 @@ class cuda_device final : public device {
   bool enter();
   status check(cudaError_t error, const char* call);
   status short_of(const std::string& kind, std::size_t bytes);
-  bool is_window(const std::byte* data) const;
   bool is_adopted(stream on) const;
   cudaStream_t handle(stream on) const;
   cudaEvent_t handle(event end) const;
@@ -86,7 +79,7 @@ class cuda_device final : public device {
   std::vector<cudaStream_t> streams_;
   std::vector<stream> adopted_;  // of these: not ours to end
   std::vector<cudaEvent_t> events_;
-  std::vector<std::byte*> windows_;
+  shared_memory shared_;
 };
 
 cuda_device::~cuda_device() {
@@ -125,14 +118,21 @@ cudaEvent_t cuda_device::handle(event end) const {
   return events_[static_cast<std::size_t>(end)];
 }
 
+// Memory that can be shown where the GPU has any, and otherwise memory as every library has it.
 expected<device_memory> cuda_device::allocate(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "memory has a size");
   if (!enter()) return fail(lost_);
-  void* data = nullptr;
-  const auto error = cudaMalloc(&data, round_up(bytes));
-  if (error == cudaErrorMemoryAllocation) return fail(short_of("device memory", bytes));
-  if (auto outcome = check(error, "cudaMalloc"); !outcome.ok()) return fail(outcome);
-  return device_memory(*this, static_cast<std::byte*>(data), bytes);
+  std::byte* data = nullptr;
+  shared_memory::outcome taken{cudaErrorNotSupported, ""};
+  if (shared_.is_supported()) taken = shared_.allocate(bytes, &data);
+  if (taken.error == cudaErrorNotSupported || taken.error == cudaErrorNotPermitted) {
+    void* plain = nullptr;
+    taken = {cudaMalloc(&plain, bytes), "cudaMalloc"};
+    data = static_cast<std::byte*>(plain);
+  }
+  if (taken.error == cudaErrorMemoryAllocation) return fail(short_of("device memory", bytes));
+  if (auto outcome = check(taken.error, taken.call); !outcome.ok()) return fail(outcome);
+  return device_memory(*this, data, bytes);
 }
 
 expected<host_memory> cuda_device::allocate_host(std::size_t bytes) {
@@ -213,26 +213,26 @@ expected<stream> cuda_device::adopt_stream(std::uintptr_t handle) {
   return adopted_.back();
 }
 
-bool cuda_device::is_window(const std::byte* data) const {
-  return std::find(windows_.begin(), windows_.end(), data) != windows_.end();
-}
-
 expected<window_name> cuda_device::name_window(const device_memory& memory) {
   if (!enter()) return fail(lost_);
-  if (is_window(memory.data()))
+  if (shared_.is_window(memory.data()))
     return fail(errc::invalid_argument, name_ + ": a window into a window");
-  cudaIpcMemHandle_t handle;
-  const auto error = cudaIpcGetMemHandle(&handle, memory.data());
-  if (error != cudaSuccess) {  // of a lost device the next call says so, too
-    static_cast<void>(cudaGetLastError());
-    return fail(errc::invalid_argument, name_ + " cannot show its memory to other processes: " +
-                                            cudaGetErrorString(error));
-  }
+  const auto refused = [this](const std::string& why) {
+    return fail(errc::invalid_argument,
+                name_ + " cannot show its memory to other processes: " + why);
+  };
+  if (!shared_.has(memory.data()))
+    return refused("the GPU or its driver has no virtual memory with file descriptors");
   window_fields fields;
+  const auto shown = shared_.share(memory.data(), &fields.descriptor);
+  if (shown.error != cudaSuccess)  // of a lost device the next call says so, too
+    return refused(std::string(shown.call) + ": " + cudaGetErrorString(shown.error));
+  let_descriptors_be_borrowed();
+  const auto owner = own_mark();
   fields.gpu = uuid_;
   fields.bytes = memory.size();
-  static_assert(sizeof fields.handle == sizeof handle);
-  std::memcpy(fields.handle.data(), &handle, sizeof handle);
+  fields.pid = owner.pid;
+  fields.started = owner.started;
   return encode(fields);
 }
 
@@ -240,31 +240,30 @@ expected<device_memory> cuda_device::open_window(const window_name& name) {
   const auto fields = decode_window(name, uuid_, name_);
   if (!fields) return fail(fields.error());
   if (!enter()) return fail(lost_);
-  cudaIpcMemHandle_t handle;
-  std::memcpy(&handle, fields->handle.data(), sizeof handle);
-  void* data = nullptr;
-  const auto error = cudaIpcOpenMemHandle(&data, handle, cudaIpcMemLazyEnablePeerAccess);
-  if (error != cudaSuccess && error != cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());
-    return fail(errc::unavailable,
-                name_ + ": a window cannot be opened: " + cudaGetErrorString(error) +
-                    "; its owner has ended, is this process, or is in another container");
-  }
-  if (error != cudaSuccess) return fail(short_of("addresses of a window", fields->bytes));
-  windows_.push_back(static_cast<std::byte*>(data));
-  return device_memory(*this, static_cast<std::byte*>(data), fields->bytes);
+  const auto refused = [this](const std::string& why) {
+    return fail(errc::unavailable, name_ + ": a window cannot be opened: " + why);
+  };
+  if (!shared_.is_supported())
+    return refused("the GPU or its driver has no virtual memory with file descriptors");
+  const auto descriptor = borrow_descriptor({fields->pid, fields->started}, fields->descriptor);
+  if (!descriptor) return refused(descriptor.error().message());
+  std::byte* data = nullptr;
+  const auto opened = shared_.open(descriptor->get(), fields->bytes, &data);
+  if (opened.error == cudaErrorMemoryAllocation)
+    return fail(short_of("addresses of a window", fields->bytes));
+  if (opened.error != cudaSuccess)
+    return refused(std::string(opened.call) + ": " + cudaGetErrorString(opened.error) +
+                   "; its owner has given the memory back, or ask for a new name");
+  return device_memory(*this, data, fields->bytes);
 }
 
 // Errors are of no use here: a device that is lost has let go of everything.
 void cuda_device::release(std::byte* data, std::size_t) noexcept {
   static_cast<void>(cudaSetDevice(index_));
-  const auto window = std::find(windows_.begin(), windows_.end(), data);
-  if (window == windows_.end()) {
+  if (shared_.has(data))
+    shared_.release(data);
+  else
     static_cast<void>(cudaFree(data));
-    return;
-  }
-  windows_.erase(window);
-  static_cast<void>(cudaIpcCloseMemHandle(data));
 }
 
 void cuda_device::release(std::span<std::byte> bytes, host_memory::origin from) noexcept {
@@ -351,41 +350,6 @@ expected<bool> cuda_device::has_ended(event end) {
   }
   if (auto ended = check(error, "cudaEventQuery"); !ended.ok()) return fail(ended);
   return true;
-}
-
-driver_report ask_driver() {
-  driver_report report;
-  static_cast<void>(cudaDriverGetVersion(&report.driver));
-  static_cast<void>(cudaRuntimeGetVersion(&report.runtime));
-  const auto error = cudaGetDeviceCount(&report.devices);
-  report.error = static_cast<int>(error);
-  if (error != cudaSuccess) report.error_text = cudaGetErrorString(error);
-  static_cast<void>(cudaGetLastError());
-  return report;
-}
-
-status cannot_open(std::uint32_t index, cudaError_t error) {
-  static_cast<void>(cudaGetLastError());
-  return {errc::unavailable, "cuda:" + std::to_string(index) +
-                                 " cannot be opened: " + cudaGetErrorString(error) + " (" +
-                                 cudaGetErrorName(error) + "); see nvidia-smi for who uses it"};
-}
-
-expected<cudaDeviceProp> ask_gpu(std::uint32_t index) {
-  if (auto good = judge_driver(ask_driver(), index); !good.ok()) return fail(good);
-  cudaDeviceProp about{};
-  auto error = cudaGetDeviceProperties(&about, static_cast<int>(index));
-  int mode = cudaComputeModeDefault;
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, static_cast<int>(index));
-  if (error != cudaSuccess) return fail(cannot_open(index, error));
-  const gpu_report gpu{.model = about.name,
-                       .capability_major = about.major,
-                       .capability_minor = about.minor,
-                       .is_prohibited = mode == cudaComputeModeProhibited,
-                       .has_unified_addresses = about.unifiedAddressing != 0};
-  if (auto good = judge_gpu(gpu, index); !good.ok()) return fail(good);
-  return about;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ expected<window_fields> decode_window(const window_name& name, const gpu_identit
                                       const std::string& device) {
   window_fields fields;
   std::memcpy(&fields, name.bytes.data(), sizeof fields);
-  if (fields.tag != window_tag || fields.bytes == 0)
+  if (fields.tag != window_tag || fields.bytes == 0 || fields.bytes > window_bytes_max)
     return fail(errc::corrupt, device + ": this is not the name of a window");
   if (fields.gpu != gpu)
     return fail(errc::unavailable,

@@ -13,13 +13,19 @@ namespace tidegate::runtime::devices::cuda {
 
 using gpu_identity = std::array<std::byte, 16>;  // its UUID: indices differ between processes
 
-constexpr std::array<char, 8> window_tag = {'c', 'u', 'd', 'a', '-', 'i', 'p', 'c'};
+constexpr std::array<char, 8> window_tag = {'c', 'u', 'd', 'a', '-', 'f', 'd', '1'};
+constexpr std::uint64_t window_bytes_max = std::uint64_t{1} << 44;  // no GPU has as much
 
 struct window_fields {
   std::array<char, 8> tag = window_tag;
   std::uint64_t bytes = 0;
   gpu_identity gpu{};
-  std::array<std::byte, 64> handle{};  // a cudaIpcMemHandle_t
+  // The descriptor that stands for the memory, in the process that started then
+  // (runtime/process/process_mark.hpp).
+  std::int32_t pid = 0;
+  std::int32_t descriptor = -1;
+  std::uint64_t started = 0;
+  std::array<std::byte, 48> unused{};
 };
 
 window_name encode(const window_fields& fields);

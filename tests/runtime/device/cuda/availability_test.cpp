@@ -76,14 +76,20 @@ TEST(window_fields, come_back_and_are_refused_by_other_gpus) {
   window_fields fields;
   fields.bytes = 4711;
   fields.gpu.fill(std::byte{7});
-  fields.handle.fill(std::byte{9});
+  fields.pid = 4712;
+  fields.descriptor = 9;
+  fields.started = std::uint64_t{1} << 40;
   const auto name = encode(fields);
   const auto back = decode_window(name, fields.gpu, "cuda:0");
   ASSERT_TRUE(back);
   EXPECT_EQ(back->bytes, 4711u);
-  EXPECT_EQ(back->handle, fields.handle);
+  EXPECT_EQ(back->pid, 4712);
+  EXPECT_EQ(back->descriptor, 9);
+  EXPECT_EQ(back->started, fields.started);
   EXPECT_EQ(decode_window(name, {}, "cuda:0").error().code(), errc::unavailable);
   EXPECT_EQ(decode_window({}, fields.gpu, "cuda:0").error().code(), errc::corrupt);
+  fields.bytes = window_bytes_max + 1;
+  EXPECT_EQ(decode_window(encode(fields), fields.gpu, "cuda:0").error().code(), errc::corrupt);
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 // calls. Nothing here has seen a GPU.
 #include "runtime/device/cuda/cuda_device.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <cuda_runtime_api.h>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -27,6 +30,9 @@ class cuda_backend : public testing::Test {
     EXPECT_EQ(gpu.registrations, 0);
     EXPECT_EQ(gpu.streams, 0);
     EXPECT_EQ(gpu.events, 0);
+    EXPECT_EQ(gpu.handles, 0);
+    EXPECT_EQ(gpu.reservations, 0);
+    EXPECT_EQ(gpu.mappings, 0);
   }
 };
 
@@ -80,6 +86,8 @@ TEST_F(cuda_backend, each_call_makes_its_device_current) {
   const auto a = *(*on)->make_stream();
   const auto end = *(*on)->make_event();
   const auto* data = memory->data();
+  const auto name = (*on)->name_window(*memory);
+  ASSERT_TRUE(name);
   EXPECT_TRUE(on_another_thread([&] { return (*on)->allocate(1).has_value(); }));
   EXPECT_TRUE(on_another_thread([&] { return (*on)->make_stream().has_value(); }));
   EXPECT_TRUE(on_another_thread([&] { return (*on)->make_event().has_value(); }));
@@ -90,6 +98,8 @@ TEST_F(cuda_backend, each_call_makes_its_device_current) {
   EXPECT_TRUE(on_another_thread([&] { return (*on)->record(a, end).ok(); }));
   EXPECT_TRUE(on_another_thread([&] { return (*on)->wait(a, end).ok(); }));
   EXPECT_TRUE(on_another_thread([&] { return (*on)->has_ended(end).has_value(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->adopt_stream(0).has_value(); }));
+  EXPECT_TRUE(on_another_thread([&] { return (*on)->open_window(*name).has_value(); }));
 }
 
 TEST_F(cuda_backend, no_memory_is_no_loss) {
@@ -122,28 +132,62 @@ TEST_F(cuda_backend, memory_that_is_mapped_read_only_is_registered_so) {
   EXPECT_FALSE(tests::the_gpu().host_register_flags & cudaHostRegisterReadOnly);
 }
 
-TEST_F(cuda_backend, windows_are_opened_and_closed) {
+// The same stream for the same handle; it is its owner's to end.
+TEST_F(cuda_backend, streams_of_others_are_adopted) {
   {
     const auto on = open_gpu(0);
     ASSERT_TRUE(on);
+    const auto own = (*on)->make_stream();
+    const auto theirs = tests::the_gpu().device->make_stream();
+    ASSERT_TRUE(own && theirs);
+    const auto handle = static_cast<std::uintptr_t>(*theirs) + 1;
+    const auto adopted = (*on)->adopt_stream(handle);
+    ASSERT_TRUE(adopted) << adopted.error().message();
+    EXPECT_NE(*adopted, *own);
+    EXPECT_EQ((*on)->adopt_stream(handle).value(), *adopted);
+    const auto standard = (*on)->adopt_stream(0);
+    ASSERT_TRUE(standard);
+    EXPECT_NE(*standard, *adopted);
+    EXPECT_EQ((*on)->adopt_stream(0).value(), *standard);
+    const auto wrong = (*on)->adopt_stream(4711);
+    EXPECT_EQ(wrong.error().code(), errc::invalid_argument);
+    EXPECT_EQ(wrong.error().message(), "cuda:0: 4711 is no stream of it: an error");
+    EXPECT_EQ(tests::the_gpu().errors_pending, 0) << "no error of a later call";
     auto memory = (*on)->allocate(100);
     ASSERT_TRUE(memory);
-    const auto name = (*on)->name_window(*memory);
-    ASSERT_TRUE(name) << name.error().message();
-    {
-      const auto window = (*on)->open_window(*name);
-      ASSERT_TRUE(window) << window.error().message();
-      EXPECT_EQ(window->size(), 100u);
-      EXPECT_EQ((*on)->name_window(*window).error().code(), errc::invalid_argument);
-    }
-    auto wrong = *name;
-    wrong.bytes.back() ^= std::byte{0xff};
-    wrong.bytes[32] ^= std::byte{0xff};  // of the handle
-    EXPECT_EQ((*on)->open_window(wrong).error().code(), errc::unavailable);
-    EXPECT_EQ((*on)->open_window({}).error().code(), errc::corrupt);
-    EXPECT_TRUE((*on)->allocate(1)) << "it is not lost";
+    EXPECT_TRUE((*on)->clear(*adopted, memory->data(), 100).ok());
+    EXPECT_TRUE((*on)->clear(*standard, memory->data(), 100).ok());
+    EXPECT_TRUE((*on)->synchronize().ok());
   }
   expect_nothing_out();
+}
+
+TEST_F(cuda_backend, copies_and_searches_on_the_device) {
+  const auto on = open_gpu(0);
+  ASSERT_TRUE(on);
+  constexpr std::size_t n = 1000;
+  const auto a = *(*on)->make_stream();
+  auto host = (*on)->allocate_host(n * sizeof(float));
+  auto from = (*on)->allocate(n * sizeof(float)), to = (*on)->allocate(n * sizeof(float));
+  auto result = (*on)->allocate(sizeof(std::uint64_t));
+  auto back = (*on)->allocate_host(sizeof(std::uint64_t));
+  ASSERT_TRUE(host && from && to && result && back);
+  auto* const numbers = reinterpret_cast<float*>(host->bytes().data());
+  for (const std::size_t at : {std::size_t{0}, std::size_t{777}, n}) {
+    std::fill_n(numbers, n, 1.0F);
+    if (at < n) numbers[at] = std::numeric_limits<float>::infinity();
+    EXPECT_TRUE((*on)->copy_in(a, from->data(), host->bytes()).ok());
+    EXPECT_TRUE((*on)->copy(a, to->data(), from->data(), from->size()).ok());
+    EXPECT_TRUE((*on)
+                    ->find_not_finite(a, reinterpret_cast<const float*>(to->data()), n,
+                                      reinterpret_cast<std::uint64_t*>(result->data()))
+                    .ok());
+    EXPECT_TRUE((*on)->copy_out(a, back->bytes(), result->data()).ok());
+    ASSERT_TRUE((*on)->synchronize().ok());
+    std::uint64_t found = 0;
+    std::memcpy(&found, back->bytes().data(), sizeof found);
+    EXPECT_EQ(found, at);
+  }
 }
 
 TEST_F(cuda_backend, what_is_not_supported_is_not_opened) {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <cuda_runtime_api.h>
 #include <map>
 #include <span>
 #include <utility>
 
+#include "runtime/kernels/cuda/finite.hpp"
 #include "runtime/kernels/cuda/update.hpp"
+#include "tests/runtime/device/cuda/fake_driver.hpp"
 
 namespace tidegate::tests {
 
@@ -26,6 +27,7 @@ Handle handle_of(Index index) {  // never null
   return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(index) + 1);
 }
 stream stream_of(cudaStream_t on) {
+  if (on == nullptr) return the_gpu().device->adopt_stream(0).value();
   return static_cast<stream>(reinterpret_cast<std::uintptr_t>(on) - 1);
 }
 event event_of(cudaEvent_t end) {
@@ -41,10 +43,6 @@ cudaError_t error_of(const runtime::status& outcome) {
   return count(outcome.code() == runtime::errc::io_error ? cudaErrorMemoryAllocation
                                                          : cudaErrorIllegalAddress);
 }
-bool is_current() {
-  return current == 0;
-}
-
 template <class Map, class Memory>
 cudaError_t keep(Map& map, void* at, runtime::expected<Memory> memory, int& out) {
   if (!memory) return error_of(memory.error());
@@ -60,6 +58,10 @@ cudaError_t launch(const update_launch& call, void* on) {
 
 }  // namespace
 
+bool is_current() {
+  return current == 0;
+}
+
 fake_gpu& the_gpu() {
   static fake_gpu gpu;
   return gpu;
@@ -67,6 +69,7 @@ fake_gpu& the_gpu() {
 
 void reset_gpu(const emulated_options& options) {
   memories.clear();
+  clear_driver();
   hosts.clear();
   the_gpu() = {};
   the_gpu().device = std::make_unique<emulated_device>(options);
@@ -180,6 +183,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   auto& device = *the_gpu().device;
   auto* target = static_cast<std::byte*>(to);
   const auto* source = static_cast<const std::byte*>(from);
+  if ((kind != cudaMemcpyHostToDevice && !may_read(from)) ||
+      (kind != cudaMemcpyDeviceToHost && !may_write(to)))
+    return count(cudaErrorIllegalAddress);
+  if (kind == cudaMemcpyDeviceToDevice)
+    return error_of(device.copy(stream_of(on), target, source, bytes));
   if (kind == cudaMemcpyHostToDevice)
     return error_of(device.copy_in(stream_of(on), target, {source, bytes}));
   if (kind == cudaMemcpyDeviceToHost)
@@ -188,6 +196,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t on) {
   if (!is_current() || value != 0) return count(cudaErrorInvalidValue);
+  if (!may_write(at)) return count(cudaErrorIllegalAddress);
   return error_of(the_gpu().device->clear(stream_of(on), static_cast<std::byte*>(at), bytes));
 }
 cudaError_t cudaEventRecord(cudaEvent_t end, cudaStream_t on) {
@@ -208,24 +217,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return error_of(the_gpu().device->synchronize());
 }
 
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* data) {
-  const auto known = memories.find(data);
-  if (known == memories.end()) return count(cudaErrorInvalidValue);
-  const auto name = the_gpu().device->name_window(known->second);
-  if (!name) return error_of(name.error());
-  std::memcpy(handle, name->bytes.data(), sizeof *handle);
+cudaError_t cudaStreamGetFlags(cudaStream_t on, unsigned* flags) {
+  if (!is_current()) return count(cudaErrorInvalidDevice);
+  const auto known = the_gpu().device->adopt_stream(reinterpret_cast<std::uintptr_t>(on));
+  if (!known) return count(cudaErrorInvalidResourceHandle);
+  *flags = cudaStreamDefault;
   return cudaSuccess;
 }
-cudaError_t cudaIpcOpenMemHandle(void** data, cudaIpcMemHandle_t handle, unsigned) {
-  window_name name;
-  std::memcpy(name.bytes.data(), &handle, sizeof handle);
-  auto window = the_gpu().device->open_window(name);
-  if (!window) return count(cudaErrorInvalidResourceHandle);
-  *data = window->data();
-  return keep(memories, *data, std::move(window), the_gpu().memories);
-}
-cudaError_t cudaIpcCloseMemHandle(void* data) {
-  return cudaFree(data);
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult*) {
+  *function = driver_call(name);
+  return cudaSuccess;
 }
 
 namespace tidegate::runtime::kernels::cuda {
@@ -249,6 +253,14 @@ int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays,
   call.inputs = inputs;
   call.arrays = arrays;
   return launch(call, stream);
+}
+
+int queue_find_not_finite(const float* numbers, std::size_t n, std::uint64_t* first,
+                          stream_handle stream) {
+  if (!is_current()) return count(cudaErrorInvalidDevice);
+  if (!may_read(numbers) || !may_write(first)) return count(cudaErrorIllegalAddress);
+  return error_of(the_gpu().device->find_not_finite(
+      stream_of(static_cast<cudaStream_t>(stream)), numbers, n, first));
 }
 
 }  // namespace tidegate::runtime::kernels::cuda
