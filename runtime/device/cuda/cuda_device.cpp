@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/device/cuda/current_device.hpp"
 #include "runtime/device/cuda/gpu_query.hpp"
 #include "runtime/device/cuda/shared_memory.hpp"
 #include "runtime/device/cuda/window_fields.hpp"
@@ -83,6 +84,7 @@ class cuda_device final : public device {
 };
 
 cuda_device::~cuda_device() {
+  const current_device programs;
   if (cudaSetDevice(index_) != cudaSuccess) return;
   for (auto* end : events_) static_cast<void>(cudaEventDestroy(end));
   for (std::size_t i = 0; i < streams_.size(); ++i)
@@ -121,6 +123,7 @@ cudaEvent_t cuda_device::handle(event end) const {
 // Memory that can be shown where the GPU has any, and otherwise memory as every library has it.
 expected<device_memory> cuda_device::allocate(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "memory has a size");
+  const current_device programs;
   if (!enter()) return fail(lost_);
   std::byte* data = nullptr;
   shared_memory::outcome taken{cudaErrorNotSupported, ""};
@@ -137,6 +140,7 @@ expected<device_memory> cuda_device::allocate(std::size_t bytes) {
 
 expected<host_memory> cuda_device::allocate_host(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "memory has a size");
+  const current_device programs;
   if (!enter()) return fail(lost_);
   void* data = nullptr;
   const auto error = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
@@ -150,6 +154,7 @@ expected<host_memory> cuda_device::allocate_host(std::size_t bytes) {
 
 expected<host_memory> cuda_device::register_host(std::span<std::byte> bytes,
                                                  host_access access) {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   const bool is_read_only = access == host_access::read_only;
   if (bytes.empty() || registered_.overlaps(bytes) || (is_read_only && !reads_read_only_))
@@ -172,6 +177,7 @@ expected<host_memory> cuda_device::register_host(std::span<std::byte> bytes,
 }
 
 expected<stream> cuda_device::make_stream() {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   cudaStream_t on = nullptr;
   const auto error = cudaStreamCreateWithFlags(&on, cudaStreamNonBlocking);
@@ -182,6 +188,7 @@ expected<stream> cuda_device::make_stream() {
 }
 
 expected<event> cuda_device::make_event() {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   cudaEvent_t end = nullptr;
   const auto error = cudaEventCreateWithFlags(&end, cudaEventDisableTiming);
@@ -196,6 +203,7 @@ bool cuda_device::is_adopted(stream on) const {
 }
 
 expected<stream> cuda_device::adopt_stream(std::uintptr_t handle) {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   auto* const theirs = reinterpret_cast<cudaStream_t>(handle);
   for (const auto on : adopted_)
@@ -214,6 +222,7 @@ expected<stream> cuda_device::adopt_stream(std::uintptr_t handle) {
 }
 
 expected<window_name> cuda_device::name_window(const device_memory& memory) {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   if (shared_.is_window(memory.data()))
     return fail(errc::invalid_argument, name_ + ": a window into a window");
@@ -239,6 +248,7 @@ expected<window_name> cuda_device::name_window(const device_memory& memory) {
 expected<device_memory> cuda_device::open_window(const window_name& name) {
   const auto fields = decode_window(name, uuid_, name_);
   if (!fields) return fail(fields.error());
+  const current_device programs;
   if (!enter()) return fail(lost_);
   const auto refused = [this](const std::string& why) {
     return fail(errc::unavailable, name_ + ": a window cannot be opened: " + why);
@@ -259,6 +269,7 @@ expected<device_memory> cuda_device::open_window(const window_name& name) {
 
 // Errors are of no use here: a device that is lost has let go of everything.
 void cuda_device::release(std::byte* data, std::size_t) noexcept {
+  const current_device programs;
   static_cast<void>(cudaSetDevice(index_));
   if (shared_.has(data))
     shared_.release(data);
@@ -268,6 +279,7 @@ void cuda_device::release(std::byte* data, std::size_t) noexcept {
 
 void cuda_device::release(std::span<std::byte> bytes, host_memory::origin from) noexcept {
   registered_.remove(bytes);
+  const current_device programs;
   static_cast<void>(cudaSetDevice(index_));
   if (from == host_memory::origin::allocated)
     static_cast<void>(cudaFreeHost(bytes.data()));
@@ -276,6 +288,7 @@ void cuda_device::release(std::span<std::byte> bytes, host_memory::origin from) 
 }
 
 status cuda_device::synchronize() {
+  const current_device programs;
   if (!enter()) return lost_;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (is_adopted(static_cast<stream>(i))) continue;
@@ -288,6 +301,7 @@ status cuda_device::synchronize() {
 
 status cuda_device::copy_in(stream on, std::byte* to, std::span<const std::byte> from) {
   TIDEGATE_ASSERT(registered_.holds(from), "host memory is registered");
+  const current_device programs;
   if (!enter()) return lost_;
   return check(
       cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, handle(on)),
@@ -296,12 +310,14 @@ status cuda_device::copy_in(stream on, std::byte* to, std::span<const std::byte>
 
 status cuda_device::copy_out(stream on, std::span<std::byte> to, const std::byte* from) {
   TIDEGATE_ASSERT(registered_.holds(to), "host memory is registered");
+  const current_device programs;
   if (!enter()) return lost_;
   return check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, handle(on)),
                "cudaMemcpyAsync to the host");
 }
 
 status cuda_device::copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) {
+  const current_device programs;
   if (!enter()) return lost_;
   return check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle(on)),
                "cudaMemcpyAsync on the device");
@@ -309,12 +325,14 @@ status cuda_device::copy(stream on, std::byte* to, const std::byte* from, std::s
 
 status cuda_device::find_not_finite(stream on, const float* numbers, std::size_t n,
                                     std::uint64_t* first) {
+  const current_device programs;
   if (!enter()) return lost_;
   const int error = kernels::cuda::queue_find_not_finite(numbers, n, first, handle(on));
   return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
 }
 
 status cuda_device::clear(stream on, std::byte* at, std::size_t bytes) {
+  const current_device programs;
   if (!enter()) return lost_;
   return check(cudaMemsetAsync(at, 0, bytes, handle(on)), "cudaMemsetAsync");
 }
@@ -322,6 +340,7 @@ status cuda_device::clear(stream on, std::byte* at, std::size_t bytes) {
 status cuda_device::launch(stream on, const update_launch& call) {
   TIDEGATE_ASSERT(!call.inputs.empty() && call.inputs.size() <= launch_inputs_max,
                   "a launch has inputs, and room for them");
+  const current_device programs;
   if (!enter()) return lost_;
   auto powers = call.powers;
   const int error = call.kind == update_launch::step::assign
@@ -332,16 +351,19 @@ status cuda_device::launch(stream on, const update_launch& call) {
 }
 
 status cuda_device::record(stream on, event end) {
+  const current_device programs;
   if (!enter()) return lost_;
   return check(cudaEventRecord(handle(end), handle(on)), "cudaEventRecord");
 }
 
 status cuda_device::wait(stream on, event end) {
+  const current_device programs;
   if (!enter()) return lost_;
   return check(cudaStreamWaitEvent(handle(on), handle(end), 0), "cudaStreamWaitEvent");
 }
 
 expected<bool> cuda_device::has_ended(event end) {
+  const current_device programs;
   if (!enter()) return fail(lost_);
   const auto error = cudaEventQuery(handle(end));
   if (error == cudaErrorNotReady) {
@@ -363,6 +385,7 @@ expected<std::unique_ptr<device>> open_gpu(std::uint32_t index) {
   const auto asked = ask_gpu(index);
   if (!asked) return fail(asked.error());
   const auto& about = *asked;
+  const current_device programs;
   auto error = cudaSetDevice(static_cast<int>(index));  // begins the context
   if (error == cudaSuccess) error = cudaFree(nullptr);  // of older CUDAs: only this does
   if (error != cudaSuccess) return fail(cannot_open(index, error));

@@ -4,7 +4,8 @@
 // The runtime is linked statically and looks for the driver (libcuda.so.1) when it is first
 // called: a program that has this linked starts on machines without either. The GPU's primary
 // context is used, so that other libraries of the process (torch) share it. Each call makes the
-// device current on its thread and leaves it so. After a fork without exec nothing works.
+// device current on its thread, and the one that was so before when it ends. After a fork
+// without exec nothing works.
 #pragma once
 
 #include <cstdint>

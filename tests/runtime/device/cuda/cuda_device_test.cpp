@@ -72,13 +72,13 @@ TEST_F(cuda_backend, is_lost_with_cudas_words_and_stays_lost) {
   expect_nothing_out();
 }
 
-// A thread that never called CUDA has no device, or the wrong one.
+// A thread has the program's device current, or none, and keeps it.
 TEST_F(cuda_backend, each_call_makes_its_device_current) {
   const auto on = open_gpu(0);
   ASSERT_TRUE(on);
   const auto on_another_thread = [](auto call) {
     bool is_ok = false;
-    std::thread([&] { is_ok = call(); }).join();
+    std::thread([&] { is_ok = call() && tests::is_programs_device_current(); }).join();
     return is_ok;
   };
   auto host = (*on)->allocate_host(100);

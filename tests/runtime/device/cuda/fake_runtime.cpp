@@ -17,7 +17,8 @@ using namespace runtime::devices;
 
 namespace {
 
-thread_local int current = -1;  // the device of this thread
+constexpr int programs = 1;  // the device that is current between calls of the backend
+thread_local int current = programs;
 
 std::map<void*, device_memory> memories;
 std::map<void*, host_memory> hosts;
@@ -67,13 +68,17 @@ fake_gpu& the_gpu() {
   return gpu;
 }
 
+bool is_programs_device_current() {
+  return current == programs;
+}
+
 void reset_gpu(const emulated_options& options) {
   memories.clear();
   clear_driver();
   hosts.clear();
   the_gpu() = {};
   the_gpu().device = std::make_unique<emulated_device>(options);
-  current = -1;
+  current = programs;
 }
 
 }  // namespace tidegate::tests
@@ -82,8 +87,13 @@ using namespace tidegate::tests;
 using namespace tidegate::runtime::devices;
 
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= the_gpu().devices) return count(cudaErrorInvalidDevice);
+  if (device != programs && (device < 0 || device >= the_gpu().devices))
+    return count(cudaErrorInvalidDevice);
   current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
   return cudaSuccess;
 }
 cudaError_t cudaGetLastError() {

@@ -34,6 +34,8 @@ struct fake_gpu {
 
 // The only GPU. A call before cudaSetDevice() fails on it, as on the wrong one of several.
 fake_gpu& the_gpu();
+// Returns true if this thread has the device current that the program had, and not the GPU.
+bool is_programs_device_current();
 // Takes it away, and puts in another.
 void reset_gpu(const runtime::devices::emulated_options& options);
 
