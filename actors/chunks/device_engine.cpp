@@ -44,11 +44,7 @@ device_engine::pin device_engine::pin_memory(std::span<const std::byte> memory) 
 }
 
 runtime::expected<device_engine::opened_window> device_engine::open(
-    std::uint32_t table, const runtime::device_place& place) {
-  if (tables_on_host_.contains(table))
-    return runtime::fail(runtime::errc::unavailable,
-                         "gradients of jobs with replicas, and of those that clip by the norm, "
-                         "are read on the host");
+    const runtime::device_place& place) {
   auto opened = device_.open_window({.bytes = place.window});
   if (!opened) return runtime::fail(opened.error());
   auto window = std::make_shared<devices::device_memory>(std::move(*opened));

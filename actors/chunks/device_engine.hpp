@@ -63,8 +63,10 @@ class device_engine final : public chunk_engine, private endpoint_memory::steppi
       : endpoint_(endpoint), device_(on) {}
 
   pin pin_memory(std::span<const std::byte> memory) override;
-  runtime::expected<opened_window> open(std::uint32_t table,
-                                        const runtime::device_place& place) override;
+  bool reads_on_device(std::uint32_t table) const override {
+    return !tables_on_host_.contains(table);
+  }
+  runtime::expected<opened_window> open(const runtime::device_place& place) override;
   std::vector<runtime::device_place> parameters_of(std::uint32_t first_slot,
                                                    std::uint64_t known) override;
   runtime::devices::array_name name_of(const array_name& array) const;

@@ -72,9 +72,25 @@ runtime::expected<std::size_t> device_tables::add_verdict() {
   return verdicts_used_++;
 }
 
-status device_tables::add_table(std::uint32_t id,
+// The program may write there as soon as it knows where.
+runtime::expected<device_tables::mark> device_tables::add_table(
+    std::uint32_t id, std::span<const policies::chunk_place> places,
+    std::shared_ptr<table_addresses> addresses) {
+  status ready;
+  if (!tables_.contains(id)) ready = take_room(id, places);
+  if (ready.ok()) ready = queue_->settle(work_);
+  if (!ready.ok()) return runtime::fail(ready);
+  auto& table = tables_.at(id);
+  for (std::uint32_t half = 0; half < policies::gradient_halves; ++half)
+    addresses->gradients[half] = queue_->address_of({.chunk = table.first, .copy = half});
+  table.addresses = std::move(addresses);
+  const auto end = record(work_);
+  if (!end) return runtime::fail(end.error());
+  return mark{.copies = 0, .work = *end};
+}
+
+status device_tables::take_room(std::uint32_t id,
                                 std::span<const policies::chunk_place> places) {
-  if (tables_.contains(id)) return {};
   table_memory table;
   table.chunks.assign(places.begin(), places.end());
   std::vector<std::uint64_t> elements;
@@ -99,10 +115,6 @@ status device_tables::add_table(std::uint32_t id,
   if (named.size() == policies::gradient_halves) table.places = runtime::encode(named);
   tables_.emplace(id, std::move(table));
   return {};
-}
-
-float* device_tables::gradient(std::uint32_t id, std::uint32_t half) const {
-  return queue_->address_of({.chunk = tables_.at(id).first, .copy = half});
 }
 
 runtime::expected<devices::event> device_tables::record(devices::stream on) {
@@ -190,8 +202,9 @@ runtime::expected<device_tables::mark> device_tables::bring_gradient(std::uint32
 
 runtime::expected<device_tables::mark> device_tables::hand_out(std::uint32_t id, float* to) {
   const auto& table = tables_.at(id);
-  TIDEGATE_ASSERT(table.found != nullptr, "parameters that were found");
-  return copy(to, table.found, table.elements);
+  const float* found = table.addresses->parameters;
+  TIDEGATE_ASSERT(found != nullptr, "parameters that were found");
+  return copy(to, found, table.elements);
 }
 
 device_tables::mark device_tables::take_gradient(std::uint32_t id, std::uint32_t half,
@@ -220,8 +233,11 @@ const float* device_tables::in_windows(const table_memory& table, std::uint32_t 
 }
 
 runtime::expected<float*> device_tables::room_for_parameters(const table_memory& table) {
-  if (auto ready = queue_->prepare(table.first, parameters_copy); !ready.ok())
-    return runtime::fail(ready);
+  if (!queue_->is_prepared(table.first, parameters_copy)) {
+    auto ready = queue_->prepare(table.first, parameters_copy);
+    if (ready.ok()) ready = queue_->settle(work_);
+    if (!ready.ok()) return runtime::fail(ready);
+  }
   return queue_->address_of({.chunk = table.first, .copy = parameters_copy});
 }
 
@@ -231,8 +247,10 @@ runtime::expected<device_tables::mark> device_tables::find(
   auto& table = tables_.at(id);
   windows_.close_former(id, table.chunks, found);
   mark result;
-  table.found = in_windows(table, id, found);
-  if (table.found != nullptr) return result;
+  if (const auto* whole = in_windows(table, id, found); whole != nullptr) {
+    table.addresses->parameters = whole;
+    return result;
+  }
   const auto room = room_for_parameters(table);
   if (!room) return runtime::fail(room.error());
   bool gathers = false;
@@ -258,7 +276,7 @@ runtime::expected<device_tables::mark> device_tables::find(
     if (!end) return runtime::fail(end.error());
     result.work = *end;
   }
-  table.found = *room;
+  table.addresses->parameters = *room;
   return result;
 }
 

@@ -4,9 +4,12 @@
 //
 // Work is queued and not waited for: a call returns a mark, and is_over() says when what it
 // stands for has ended, after poll(). One thread at a time, the driver of the session's
-// reactor; addresses may be asked for by the session's thread, too, once a table was added.
+// reactor; the session's own thread looks at table_addresses, and at bounce() while no copy is
+// under way.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,12 +21,20 @@
 
 #include "actors/device/part_windows.hpp"
 #include "policies/placement/placement.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "policies/worker/table_book.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/updates/update_queue.hpp"
 
 namespace tidegate::actors {
+
+// Where a table lies on the device, for the session's thread: the halves of its gradient, once
+// it is open, and the parameters that the last pull found, null if there are none.
+struct table_addresses {
+  std::array<float*, policies::gradient_halves> gradients{};
+  std::atomic<const float*> parameters{nullptr};
+};
 
 class device_tables {
  public:
@@ -45,17 +56,21 @@ class device_tables {
   runtime::devices::device& device() noexcept { return *device_; }
   // Errors: those of device::adopt_stream.
   runtime::status set_stream(std::uintptr_t handle);
-  // Takes memory for gradients of two clocks, zeroed. Adding a table again changes nothing.
-  // Errors: io_error (the device has no room), unavailable.
-  runtime::status add_table(std::uint32_t table, std::span<const policies::chunk_place> places);
+  // Takes memory for gradients of two clocks, which is zero when the mark is over, and says
+  // where it is. Adding a table again changes nothing but that. Errors: io_error (the device
+  // has no room), unavailable.
+  runtime::expected<mark> add_table(std::uint32_t table,
+                                    std::span<const policies::chunk_place> places,
+                                    std::shared_ptr<table_addresses> addresses);
 
   bool has(std::uint32_t table) const { return tables_.contains(table); }
 
   // For the device's work; of a table that was added.
-  float* gradient(std::uint32_t table, std::uint32_t half) const;
-  // The parameters that the last find() found; null before, and after reset().
-  const float* parameters(std::uint32_t table) const { return tables_.at(table).found; }
-  void reset(std::uint32_t table) { tables_.at(table).found = nullptr; }
+  float* gradient(std::uint32_t table, std::uint32_t half) const {
+    return tables_.at(table).addresses->gradients[half];
+  }
+  // What find() found is not read any more.
+  void reset(std::uint32_t table) { tables_.at(table).addresses->parameters = nullptr; }
 
   // Where the gradients lie, in bytes of device_places; empty: the device has no windows.
   std::span<const std::byte> gradient_places(std::uint32_t table) const {
@@ -81,11 +96,11 @@ class device_tables {
   // to the host.
   mark bring_gradient(std::uint32_t table, std::uint32_t half, std::span<const float> from);
   mark take_gradient(std::uint32_t table, std::uint32_t half, std::span<float> to);
-  // Copies a gradient from other memory of the device, and what parameters() names to there.
+  // Copies a gradient from other memory of the device, and what find() found to there.
   runtime::expected<mark> bring_gradient(std::uint32_t table, std::uint32_t half,
                                          const float* from);
   runtime::expected<mark> hand_out(std::uint32_t table, float* to);
-  // Brings a pull's parameters together, as parameters() says when the mark is over. `host`:
+  // Brings a pull's parameters together, where the addresses say when the mark is over. `host`:
   // where each chunk lies that is not on the device. Chunks that lie side by side in windows
   // stay there.
   runtime::expected<mark> find(std::uint32_t table,
@@ -109,7 +124,7 @@ class device_tables {
     std::uint64_t elements = 0;
     runtime::devices::chunk_index first = 0;  // of the queue
     std::vector<std::byte> places;
-    const float* found = nullptr;
+    std::shared_ptr<table_addresses> addresses;
     std::size_t verdict = 0;  // of check()
   };
 
@@ -117,6 +132,7 @@ class device_tables {
   runtime::status set_up(std::uintptr_t stream);
   runtime::expected<runtime::devices::event> record(runtime::devices::stream on);
   runtime::expected<mark> copy(float* to, const float* from, std::uint64_t elements);
+  runtime::status take_room(std::uint32_t id, std::span<const policies::chunk_place> places);
   runtime::expected<std::size_t> add_verdict();
   runtime::devices::input_place place_of(std::span<const float> memory) const;
   runtime::expected<float*> room_for_parameters(const table_memory& table);

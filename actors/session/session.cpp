@@ -139,36 +139,42 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
 }
 
 status session::use_device(const session_device& wanted) {
-  return impl_->use_device(wanted);
+  return impl_->device_.use(wanted);
 }
 
 expected<device_span> session::device_gradient(const table& where) {
-  return impl_->device_gradient(where);
+  return impl_->device_.gradient(where);
 }
 
 const_device_span session::device_parameters(const table& where) const {
-  return impl_->device_parameters(where);
+  return impl_->device_.parameters(where);
 }
 
 pending session::push(const table& where, const_device_span gradient) {
-  if (auto checked = impl_->check_device(where, gradient.size, "push"); !checked.ok())
+  if (auto checked = impl_->device_.check(where, gradient.size, "push"); !checked.ok())
     return failed(std::move(checked));
   if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
   return impl_->push(where, {.on_device = gradient.data, .checks = impl_->checks_finite()});
 }
 
 pending session::pull(const table& where, device_span parameters) {
-  if (auto checked = impl_->check_device(where, parameters.size, "pull"); !checked.ok())
+  if (auto checked = impl_->device_.check(where, parameters.size, "pull"); !checked.ok())
     return failed(std::move(checked));
-  return impl_->pull_to_device(where, parameters.data);
+  return impl_->device_.pull(where, parameters.data, worker_core::extent::as_policy);
+}
+
+pending session::pull_final(const table& where, device_span parameters) {
+  if (auto checked = impl_->device_.check(where, parameters.size, "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return impl_->device_.pull(where, parameters.data, worker_core::extent::final_barrier);
 }
 
 status session::copy(device_span to, std::span<const float> from) {
-  return impl_->copy(to, from);
+  return impl_->device_.copy(to, from);
 }
 
 status session::copy(std::span<float> to, const_device_span from) {
-  return impl_->copy(to, from);
+  return impl_->device_.copy(to, from);
 }
 
 std::span<float> session::gradient(const table& where) {
@@ -181,12 +187,12 @@ std::span<const float> session::parameters(const table& where) const {
 
 std::span<const stretch> session::parameter_stretches(const table& where) const {
   const auto at = impl_->memories_.find(where.id);
-  if (at == impl_->memories_.end() || impl_->is_on_device(where)) return {};
+  if (at == impl_->memories_.end() || impl_->device_.has(where)) return {};
   return at->second->stretches();
 }
 
 pending session::push(const table& where) {
-  if (impl_->is_on_device(where)) return push_on_device(where);
+  if (impl_->device_.has(where)) return push_on_device(where);
   return push_from(where, gradient(where), nullptr);
 }
 
@@ -226,7 +232,8 @@ status session::exchange(std::span<const table> tables) {
     if (auto checked = impl_->check(where, where.size, "exchange"); !checked.ok())
       return checked;
     command.tables.push_back(where.id);
-    if (impl_->is_on_device(where)) {
+    if (impl_->device_.has(where)) {
+      impl_->device_.end_parameters(where.id);
       command.checks = impl_->checks_finite();
       continue;
     }

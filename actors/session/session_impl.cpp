@@ -171,6 +171,7 @@ pending session_impl::start(worker_command command) {
 }
 
 pending session_impl::push(const table& where, const pushed_memory& from) {
+  device_.end_parameters(where.id);
   worker_command command;
   command.kind = worker_command::action::push;
   command.table = where.id;
@@ -192,6 +193,7 @@ pending session_impl::pull(const table& where, std::span<float> parameters,
 
 pending session_impl::pull(const table& where, float* into,
                            policies::worker_core::extent wanted) {
+  device_.end_parameters(where.id);
   worker_command command;
   command.kind = worker_command::action::pull;
   command.table = where.id;
@@ -219,21 +221,24 @@ status session_impl::attach(const policies::table_grant& grant) {
   if (shell_.core().welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
   auto& memory = memories_[grant.table];
-  const bool opened_before = memory != nullptr;
   if (!memory) {
     auto result = table_memory::make(gradients_, mappings_, command.grant.places);
     if (!result) return result.error();
     memory = std::move(*result);
   }
   command.memory = memory;
-  if (devices_ && !opened_before) command.on_device = true;
-  return start(std::move(command)).wait();
+  const bool is_new = shell_.core().table(grant.table) == nullptr;
+  const auto addresses = is_new ? device_.new_addresses() : nullptr;
+  command.addresses = addresses;
+  auto outcome = start(std::move(command)).wait();
+  if (outcome.ok() && addresses) device_.added(grant.table, addresses);
+  return outcome;
 }
 
 // One array; copied together when shards keep its chunks in different version buffers.
 std::span<const float> session_impl::parameters(const table& where) {
   const auto at = memories_.find(where.id);
-  if (at == memories_.end()) return {};
+  if (at == memories_.end() || device_.has(where)) return {};
   const auto found = at->second->stretches();
   if (found.size() < 2) return found.empty() ? std::span<const float>() : found[0].values;
   auto& whole = gathered_[where.id];
@@ -247,7 +252,7 @@ std::span<const float> session_impl::parameters(const table& where) {
 // After a failure both halves may still be read: what is written then goes nowhere.
 std::span<float> session_impl::gradient(const table& where) {
   const auto at = memories_.find(where.id);
-  if (at == memories_.end()) return {};
+  if (at == memories_.end() || device_.has(where)) return {};
   if (room().ok()) return at->second->gradient(half());
   auto& nowhere = nowhere_[where.id];
   nowhere.resize(where.size);

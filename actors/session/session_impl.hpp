@@ -17,6 +17,7 @@
 #include "actors/control/ask_coordinator.hpp"
 #include "actors/control/errors.hpp"
 #include "actors/reactor/reactor_actor.hpp"
+#include "actors/session/device_calls.hpp"
 #include "actors/session/session_parts.hpp"
 #include "actors/session/session_state.hpp"
 #include "actors/session/worker_actor.hpp"
@@ -56,9 +57,6 @@ class session_impl final : private held_push {
     bool checks = false;
   };
   pending push(const table& where, const pushed_memory& from);
-  pending pull_to_device(const table& where, float* into);
-  runtime::status check_device(const table& where, std::uint64_t elements,
-                               const char* doing) const;
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,
@@ -76,13 +74,6 @@ class session_impl final : private held_push {
   // Where this clock's gradients are written.
   std::span<float> gradient(const table& where);
   std::uint32_t half();
-  // The calls of session about a device.
-  runtime::status use_device(const session_device& wanted);
-  runtime::expected<device_span> device_gradient(const table& where);
-  const_device_span device_parameters(const table& where) const;
-  runtime::status copy(device_span to, std::span<const float> from);
-  runtime::status copy(std::span<float> to, const_device_span from);
-  bool is_on_device(const table& where) const { return devices_ && devices_->has(where.id); }
   void report_now(bool even_if_recent);
   runtime::status tell_metric(const std::string& name, double value);
   // Before a push, clock or exchange.
@@ -105,7 +96,6 @@ class session_impl final : private held_push {
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
   policies::mapping_budget mappings_{runtime::map_limit()};
-  std::shared_ptr<device_tables> devices_;  // of tables that are opened from now on
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
@@ -130,12 +120,11 @@ class session_impl final : private held_push {
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
   float rate_ = 1.0F;  // session::scale_learning_rate()
+  device_calls device_{*this};
   // Errors: out_of_order (a forked process, or the session has ended).
   runtime::status check_usable() const;
 
  private:
-  runtime::status copy_piece(worker_command::action kind, float* on_device,
-                             std::size_t elements);
   std::int64_t now();
   runtime::status wait(const pending& operation);
   // Has the worker commit state from now on.

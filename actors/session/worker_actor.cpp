@@ -151,21 +151,44 @@ void worker::copied(std::uint64_t bytes) {
   identity_.numbers->payload_bytes_copied.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+void worker::refuse(const worker_command_ptr& item, const status& why) {
+  item->done->complete(
+      {why.code(), describe(*item, shell_.core().now()) + ": " + why.message()});
+}
+
 void worker::on_command(const worker_command_ptr& item) {
   auto& command = *item;
-  if (!shell_.broken().ok())
-    return command.done->complete(
-        {shell_.broken().code(),
-         describe(command, shell_.core().now()) + ": " + shell_.broken().message()});
+  if (!shell_.broken().ok()) return refuse(item, shell_.broken());
   if (command.kind == worker_command::action::use_device) return use_device(command);
+  if (command.addresses) return open_on_device(item);
   if (devices_.tables() == nullptr || command.kind == worker_command::action::open)
     return begin(item);
   devices_.hold(item, command.checks);
 }
 
+void worker::open_on_device(const worker_command_ptr& item) {
+  const auto& grant = item->grant;
+  const auto added = devices_.tables()->add_table(grant.table, grant.places, item->addresses);
+  if (!added) return refuse(item, added.error());
+  devices_.hold([mark = *added] { return std::vector{mark}; },
+                [this, item](const status& outcome) {
+                  outcome.ok() ? open(*item) : refuse(item, outcome);
+                });
+}
+
 void worker::use_device(worker_command& command) {
-  if (command.devices) devices_.use(std::move(command.devices));
-  command.done->complete(devices_.tables()->set_stream(command.stream));
+  status outcome;
+  if (command.devices)
+    devices_.use(std::move(command.devices));
+  else
+    outcome = devices_.set_stream(command.stream);
+  command.done->complete(outcome);
+}
+
+bool worker::may_push(std::uint32_t table) const {
+  const auto& core = shell_.core();
+  const auto& known = core.tables().at(table);
+  return core.has_room() && !known.pull.active && known.pushed_below <= core.now();
 }
 
 void worker::begin(const worker_command_ptr& item) {
@@ -191,11 +214,6 @@ void worker::begin(const worker_command_ptr& item) {
 
 void worker::open(worker_command& command) {
   const auto id = command.grant.table;
-  if (command.on_device) {
-    if (auto added = devices_.tables()->add_table(id, command.grant.places); !added.ok())
-      return command.done->complete(
-          {added.code(), "table '" + command.grant.name + "': " + added.message()});
-  }
   auto& table = tables_[id];
   table.name = command.grant.name;
   if (!table.memory) table.memory = command.memory;
@@ -244,10 +262,9 @@ void worker::update_numbers() {
 }
 
 // Where the pulled parameters are; into the user's memory with what is not there yet.
-void worker::finish_pull(std::uint32_t id, std::vector<device_tables::mark>& after) {
+status worker::finish_pull(std::uint32_t id, std::vector<device_tables::mark>& after) {
   auto& table = tables_.at(id);
-  const auto& core = shell_.core();
-  const auto sources = core.tables().sources_of(id);
+  const auto sources = shell_.core().tables().sources_of(id);
   table.memory->found(sources);
   forget_windows();
   if (table.pulls_on_device) {
@@ -257,13 +274,14 @@ void worker::finish_pull(std::uint32_t id, std::vector<device_tables::mark>& aft
                                 ? nullptr
                                 : table.memory->at(host_parts_.size(), source.version_buffer));
     const auto found = devices_.tables()->find(id, sources, host_parts_);
-    if (!found) return shell_.fail(found.error());
+    if (!found) return found.error();
     after.push_back(*found);
-    return;
+    return {};
   }
-  if (!table.parameters) return;
-  copied(table.memory->copy_mapped(core.tables().sources_of(id), table.parameters));
+  if (!table.parameters) return {};
+  copied(table.memory->copy_mapped(sources, table.parameters));
   table.memory->reset();  // they are in the user's memory, and nowhere else
+  return {};
 }
 
 // Of processes that shards were before they moved, when nothing is read there any more.
@@ -289,9 +307,11 @@ void worker::done(policies::operation op, reply_code code) {
         {errc::refused,
          describe(*command, clock) + ": a shard refused: " + std::string(to_string(code))});
   std::vector<device_tables::mark> after;
-  for (const auto table : command->tables) finish_pull(table, after);
-  if (devices_.tables() != nullptr && !after.empty())
-    return devices_.complete(command, std::move(after));
+  status found;
+  for (const auto table : command->tables)
+    if (found.ok()) found = finish_pull(table, after);
+  if (!found.ok()) return refuse(command, found);
+  if (!after.empty()) return devices_.complete(command, std::move(after));
   command->done->complete({});
 }
 
@@ -302,6 +322,7 @@ void worker::failed(const status& why) {
   for (auto& [id, table] : tables_)
     if (auto opened = std::exchange(table.opened, nullptr))
       opened->complete({why.code(), "opening table '" + table.name + "': " + why.message()});
+  devices_.close(why);
 }
 
 }  // namespace tidegate::actors

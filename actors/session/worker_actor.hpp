@@ -68,7 +68,7 @@ class worker final : public reactor_actor<worker_actor::base>,
     // Of pushes, by half; null: in place.
     std::array<const float*, policies::gradient_halves> gradients{};
     std::array<std::uint64_t, policies::gradient_halves> pushed_at{};  // clocks
-    // Of tables on a device: whether the halves of its memory have what was pushed there.
+    // Whether the halves of the host have what was pushed on the device, for a table there.
     std::array<bool, policies::gradient_halves> on_host{};
     bool pulls_on_device = false;  // the pull under way
     float* parameters = nullptr;   // of the pull under way, unless in place
@@ -83,10 +83,11 @@ class worker final : public reactor_actor<worker_actor::base>,
   void on_command(const worker_command_ptr& item);
   void use_device(worker_command& command);
   void open(worker_command& command);
+  void open_on_device(const worker_command_ptr& item);
   void take_memory(const worker_command& command, std::uint64_t clock);
   const float* take_gradient(const table_state& table, const worker_command& command);
   void share_gradients(std::uint32_t table);
-  void finish_pull(std::uint32_t table, std::vector<device_tables::mark>& after);
+  runtime::status finish_pull(std::uint32_t table, std::vector<device_tables::mark>& after);
   void forget_windows();
   void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);
@@ -109,11 +110,14 @@ class worker final : public reactor_actor<worker_actor::base>,
   bool pulls_on_device(std::uint32_t table) const override;
   bool works_by_itself() const override { return devices_.tables() != nullptr; }
   void begin(const worker_command_ptr& item) override;
-  bool stage(std::span<const std::uint32_t> tables, std::uint32_t half) override;
+  void refuse(const worker_command_ptr& item, const runtime::status& why) override;
+  bool may_push(std::uint32_t table) const override;
+  bool stage(std::span<const std::uint32_t> tables, const worker_command& command) override;
   std::span<float> host_gradient(std::uint32_t table, std::uint32_t half) override;
   runtime::status judge(std::uint32_t table, std::uint64_t element) override;
   void device_failed(const runtime::status& why) override { shell_.fail(why); }
   void on_shard_moved(const policies::shard_moved& moved);
+  std::vector<device_tables::mark> bring_to_host();
   void opened(std::uint32_t table) override;
   void commit(std::uint64_t version) override { identity_.state->commit(version); }
   void done(policies::operation op, policies::reply_code code) override;

@@ -41,8 +41,8 @@ struct worker_command {
   float* parameters = nullptr;             // pull: likewise
   std::shared_ptr<device_tables> devices;  // use_device: null if it is in use already
   std::uintptr_t stream = 0;               // use_device
-  bool on_device = false;                  // open: the table is
-  bool checks = false;                     // push, exchange: for NaN and infinity, on a device
+  std::shared_ptr<table_addresses> addresses;  // open: of a table on a device, to be filled
+  bool checks = false;  // push, exchange: for NaN and infinity, on a device
   // The program's: of a push or pull; of copies between it and device_tables::bounce(), of so
   // many elements.
   float* device_memory = nullptr;

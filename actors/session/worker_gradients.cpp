@@ -1,5 +1,6 @@
 // Where the gradients of a worker's pushes lie: in its segment, which shards of this host read,
 // or in the user's memory, from which they are sent.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -34,10 +35,15 @@ void worker::share_gradients(std::uint32_t id) {
 }
 
 // Where every shard reads them on the device, they stay there.
-bool worker::stage(std::span<const std::uint32_t> tables, std::uint32_t half) {
-  const auto of = tables.size() == 1 ? tables.front() : policies::all_tables;
-  const bool is_read_there = shell_.reads_on_device(of);
-  for (const auto id : tables) tables_.at(id).on_host[half] = !is_read_there;
+bool worker::stage(std::span<const std::uint32_t> tables, const worker_command& command) {
+  // An exchange of all tables may be one doorbell, which says one place for all.
+  const bool is_whole = command.kind == worker_command::action::exchange &&
+                        command.tables.size() == tables_.size();
+  const bool is_read_there =
+      is_whole ? shell_.reads_on_device(policies::all_tables)
+               : std::all_of(tables.begin(), tables.end(),
+                             [&](std::uint32_t id) { return shell_.reads_on_device(id); });
+  for (const auto id : tables) tables_.at(id).on_host[command.half] = !is_read_there;
   return !is_read_there;
 }
 
@@ -76,18 +82,25 @@ bool worker::pulls_on_device(std::uint32_t table) const {
 // The shard's next process knows nothing of devices yet, and is pushed again what the one
 // before has not acknowledged.
 void worker::on_shard_moved(const policies::shard_moved& moved) {
-  std::vector<device_commands::pushed_gradient> gradients;
+  if (devices_.tables() == nullptr) return shell_.shard_moved(moved);
+  devices_.hold([this] { return bring_to_host(); },
+                [this, moved](const status& outcome) {
+                  if (outcome.ok()) shell_.shard_moved(moved);
+                });
+}
+
+std::vector<device_tables::mark> worker::bring_to_host() {
+  std::vector<device_tables::mark> after;
   for (auto& [id, table] : tables_) {
     if (!devices_.has(id)) continue;
     for (std::uint32_t half = 0; half < table.on_host.size(); ++half) {
-      if (table.on_host[half] || shell_.core().is_acknowledged(id, table.pushed_at[half]))
+      if (shell_.core().is_acknowledged(id, table.pushed_at[half]) ||
+          std::exchange(table.on_host[half], true))
         continue;
-      table.on_host[half] = true;
-      gradients.push_back({.table = id, .half = half});
+      after.push_back(devices_.tables()->take_gradient(id, half, host_gradient(id, half)));
     }
   }
-  if (devices_.tables() == nullptr) return shell_.shard_moved(moved);
-  devices_.hold(gradients, [this, moved] { shell_.shard_moved(moved); });
+  return after;
 }
 
 }  // namespace tidegate::actors

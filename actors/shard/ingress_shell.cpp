@@ -13,6 +13,13 @@ using policies::reply_code;
 using runtime::errc;
 using runtime::frame_kind;
 
+namespace {
+
+// Of one table, that differ. A worker asks a few times, for what it does not know yet.
+constexpr std::size_t device_answers_max = 1024;
+
+}  // namespace
+
 ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& shard,
                              ingress_memory& memory, std::uint32_t index)
     : owner_(of),
@@ -117,6 +124,10 @@ void ingress_shell::send_device_places(peer_id to, const runtime::frame_header& 
   auto& sent = device_names_[header.table];
   auto bytes = runtime::encode(places);
   auto at = std::find(sent.begin(), sent.end(), bytes);
+  if (at == sent.end() && sent.size() >= device_answers_max) {
+    answer.code = static_cast<std::uint32_t>(reply_code::no_window);
+    return home_.link().post(to, answer, {}, 0);
+  }
   if (at == sent.end()) at = sent.insert(sent.end(), std::move(bytes));
   answer.payload_bytes = at->size();
   home_.link().post(to, answer, *at, 0);

@@ -122,13 +122,12 @@ status endpoint_memory::map_gradients(const policies::member_key& member, std::u
 // One table's place may share its window with others.
 runtime::expected<const std::byte*> endpoint_memory::open_on(stepping_device& device,
                                                              member_memory& home,
-                                                             std::uint32_t table,
                                                              const runtime::device_place& place,
                                                              std::uint64_t bytes) {
   auto at = std::find_if(home.windows.begin(), home.windows.end(),
                          [&](const auto& known) { return known.name.window == place.window; });
   if (at == home.windows.end()) {
-    auto opened = device.open(table, place);
+    auto opened = device.open(place);
     if (!opened) return runtime::fail(opened.error());
     at = home.windows.insert(home.windows.end(), {place, std::move(*opened)});
   }
@@ -141,6 +140,10 @@ runtime::expected<const std::byte*> endpoint_memory::open_on(stepping_device& de
 status endpoint_memory::map_on_device(const policies::member_key& member, std::uint32_t table,
                                       std::span<const std::byte> places) {
   if (!device_) return {errc::unavailable, "no device steps the table"};
+  if (!device_->reads_on_device(table))
+    return {errc::unavailable,
+            "gradients of jobs with replicas, and of those that clip by the norm, are read on "
+            "the host"};
   const auto named = runtime::decode_device_places(places);
   if (!named) return named.error();
   auto& home = members_[member];
@@ -148,7 +151,7 @@ status endpoint_memory::map_on_device(const policies::member_key& member, std::u
   for (const auto& place : *named) {
     if (place.copy >= halves.size())
       return {errc::corrupt, "a gradient on a device in a half that there is not"};
-    const auto at = open_on(*device_, home, table, place, reach_of(table));
+    const auto at = open_on(*device_, home, place, reach_of(table));
     if (!at) return at.error();
     halves[place.copy] = *at;
   }

@@ -45,10 +45,10 @@ class endpoint_memory final : public ingress_memory {
     // Called with each stretch of host memory that is mapped. What it returns is let go of
     // before the memory is unmapped.
     virtual pin pin_memory(std::span<const std::byte> memory) = 0;
-    // Errors: unavailable (no window of this device; this table's gradients are read on the
-    // host), corrupt.
-    virtual runtime::expected<opened_window> open(std::uint32_t table,
-                                                  const runtime::device_place& place) = 0;
+    // Returns true if steps of this table may read gradients on the device.
+    virtual bool reads_on_device(std::uint32_t table) const = 0;
+    // Errors: unavailable (no window of this device), corrupt.
+    virtual runtime::expected<opened_window> open(const runtime::device_place& place) = 0;
     // device_parameters() of the table that begins with this slot.
     virtual std::vector<runtime::device_place> parameters_of(std::uint32_t first_slot,
                                                              std::uint64_t known) = 0;
@@ -167,7 +167,7 @@ class endpoint_memory final : public ingress_memory {
   // How many of the gradients that are kept lie there.
   std::size_t kept_in(const member_memory& memory) const;
   static runtime::expected<const std::byte*> open_on(stepping_device& device,
-                                                     member_memory& home, std::uint32_t table,
+                                                     member_memory& home,
                                                      const runtime::device_place& place,
                                                      std::uint64_t bytes);
   void count_off(const float* gradient);

@@ -161,6 +161,7 @@ class session {
   // stream. One copy on the device.
   pending push(const table& where, const_device_span gradient);
   pending pull(const table& where, device_span parameters);
+  pending pull_final(const table& where, device_span parameters);
   // Copy between the host and memory of the session's device, after all that was queued on the
   // program's stream; block until that is done. For programs without a library of their own.
   // Errors: invalid_argument (sizes differ, no device), unavailable (the device is lost).

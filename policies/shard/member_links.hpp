@@ -26,11 +26,11 @@ class member_links {
  public:
   using peer_id = ingress_shell::peer_id;
 
-  // Of a table that the member has on a device, too.
+  // A table that the member has on a device, too. Its answers may name the version buffers of
+  // `buffers` there, bit b standing for b: as its last pull by a doorbell, number `request`,
+  // says. Frames may be doubled and come late.
   struct device_reader {
     bool reads_gradients = false;  // this side does, there
-    // Of its last pull by a doorbell: its number, and the version buffers, bit b standing for
-    // b, that may be named there in the answer. Frames may be doubled and come late.
     std::uint64_t request = 0;
     std::uint64_t buffers = 0;
   };

@@ -169,6 +169,7 @@ class client_core {
   void on_device_attached(const runtime::frame_header& header,
                           std::span<const std::byte> places);
   void ask_for_buffer(const runtime::frame_header& reply);
+  bool knows_on_device(const runtime::frame_header& reply) const;
   bool is_read_on_device(std::uint32_t table, std::uint32_t shard) const;
   std::uint64_t device_buffers(std::uint32_t table, std::uint32_t shard) const;
   bool has_all_tables() const;

@@ -1,7 +1,5 @@
 #include "policies/worker/device_windows.hpp"
 
-#include "runtime/base/planted.hpp"
-
 namespace tidegate::policies {
 
 void device_windows::ask(std::uint32_t table, std::uint32_t shard) {
@@ -20,12 +18,11 @@ bool device_windows::answered(std::uint32_t table, std::uint32_t shard) {
 void device_windows::attached(std::uint32_t table, std::uint32_t shard, bool is_read,
                               bool maps) {
   auto& part = parts_[{shard, table}];
-  part.is_read = is_read;
+  part.is_read |= is_read;  // a shard that reads there goes on to
   part.maps = maps;
 }
 
 void device_windows::shard_moved(std::uint32_t shard) {
-  if (runtime::is_planted(runtime::planted_bug::device_windows_kept_after_a_move)) return;
   std::erase_if(parts_, [&](const auto& entry) {
     const bool is_there = entry.first.first == shard;
     if (is_there && entry.second.is_asked) --asked_;

@@ -125,7 +125,6 @@ enum class planted_bug : std::uint8_t {
   part_written_before_it_is_there,
   device_named_unknown_to_the_worker,
   device_named_for_a_late_pull,
-  device_windows_kept_after_a_move,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -144,8 +143,7 @@ inline constexpr auto planted_device_bug_first = planted_bug::device_copy_not_wa
 inline constexpr auto planted_device_bug_last = planted_bug::device_page_not_waited_for;
 
 inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_of_its_work;
-inline constexpr auto planted_shard_device_bug_last =
-    planted_bug::device_windows_kept_after_a_move;
+inline constexpr auto planted_shard_device_bug_last = planted_bug::device_named_for_a_late_pull;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -28,7 +28,8 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
   caf::scoped_actor self(system);
   for (std::uint32_t index = 0; index < spec_.shards; ++index) {
     auto& home = new_home();
-    shards_.push_back(actors::spawn_on<actors::shard>(home, system, index));
+    shards_.push_back(actors::spawn_on<actors::shard>(
+        home, system, index, actors::shard_keeping{.device = {.name = spec_.device}}));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
                   index, std::uint32_t{0}, std::uint32_t{1}, home.address(),
@@ -99,6 +100,7 @@ runtime::expected<tidegate::session> local_cluster::join(const std::string& job,
   parts.environment.rank = rank;
   parts.environment.incarnation = incarnation;
   parts.state = state_of(job, rank);
+  if (open_device_) parts.open_device = open_device_;
   return actors::join(std::move(parts));
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "actors/control/system.hpp"
 #include "actors/reactor/reactor.hpp"
 #include "policies/model/spec.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/process/state_file.hpp"
 #include <tidegate/session.hpp>
 
@@ -26,6 +28,12 @@ class local_cluster {
                 bool windows = true);
   ~local_cluster();
 
+  // How sessions that join from now on open a device.
+  void set_devices(std::function<runtime::expected<std::unique_ptr<runtime::devices::device>>(
+                       std::string_view)>
+                       open) {
+    open_device_ = std::move(open);
+  }
   // Joins as a worker; blocks like session::connect.
   runtime::expected<tidegate::session> join(const std::string& job, std::uint32_t rank,
                                             std::uint32_t incarnation = 1);
@@ -60,6 +68,8 @@ class local_cluster {
   // What workers keep, by job and rank.
   std::mutex states_mutex_;
   std::map<std::pair<std::string, std::uint32_t>, runtime::state_file> states_;
+  std::function<runtime::expected<std::unique_ptr<runtime::devices::device>>(std::string_view)>
+      open_device_;
   bool stopped_ = false;
 };
 

@@ -24,6 +24,9 @@ status update_queue::set_up(const queue_options& options) {
     if (!created) return created.error();
     *on = *created;
   }
+  const auto settled = device_.make_event();
+  if (!settled) return settled.error();
+  settled_ = *settled;
   if (options.cache_bytes > 0) {
     TIDEGATE_ASSERT(options.cache_bytes >= cache_bytes_min(options.chunk_bytes_max),
                     "a cache has room for the chunks of some operations");
@@ -67,6 +70,12 @@ expected<chunk_index> update_queue::add_table(const table_shape& shape) {
 status update_queue::prepare(chunk_index chunk, std::uint32_t version_buffer) {
   if (!failure_.ok()) return failure_;
   return memory_.prepare(chunk, version_buffer, steps_);
+}
+
+status update_queue::settle(stream on) {
+  auto outcome = device_.record(steps_, settled_);
+  if (outcome.ok()) outcome = device_.wait(on, settled_);
+  return outcome;
 }
 
 update_queue::operation& update_queue::next_operation() {

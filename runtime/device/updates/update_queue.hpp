@@ -69,6 +69,9 @@ class update_queue {
   // Takes memory for a version buffer of the chunk's table other than 0, before it is first
   // named; again changes nothing. Errors: io_error (the device has no room), unavailable.
   status prepare(chunk_index chunk, std::uint32_t version_buffer);
+  // Lets work of another stream begin when all memory taken so far is zero. Errors:
+  // unavailable.
+  status settle(stream on);
   // Returns true if it was prepared; version buffer 0 always is.
   bool is_prepared(chunk_index chunk, std::uint32_t version_buffer) const {
     return memory_.is_prepared(chunk, version_buffer);
@@ -183,6 +186,7 @@ class update_queue {
   std::optional<staging> staging_;
   std::optional<result_slots> results_;
   stream copies_{}, steps_{}, reads_{};
+  event settled_{};
   std::vector<operation> operations_;         // a ring, by ticket
   std::vector<operation_events> events_;      // likewise
   std::vector<step_input> inputs_;            // launch_inputs_max for each

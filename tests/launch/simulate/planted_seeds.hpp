@@ -95,7 +95,9 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::norm_not_handed_with_seeds, 2574},
       {bug::frame_ahead_of_its_work, 1},
       {bug::device_payload_not_kept, 1},
-      {bug::part_written_before_it_is_there, 829},
+      {bug::part_written_before_it_is_there, 778},
+      {bug::device_named_unknown_to_the_worker, 1},
+      {bug::device_named_for_a_late_pull, 6033},
   };
   return seeds;
 }
