@@ -111,7 +111,7 @@ policies::payload_handle endpoint_memory::keep(runtime::buffer gradient) {
 runtime::status endpoint_memory::map_gradients(const policies::member_key& member,
                                                std::uint32_t table,
                                                std::span<const std::byte> place) {
-  auto halves = owner_.gradients_at(place, table);
+  auto halves = owner_.gradients_at(place, table, false);
   if (halves.empty()) return {runtime::errc::unavailable, "no window"};
   members_[member][table] = std::move(halves);
   return {};
@@ -134,7 +134,7 @@ runtime::status endpoint_memory::map_on_device(const policies::member_key& membe
                                                std::span<const std::byte> places) {
   if (!has_device_ || tables_on_host_.contains(table))
     return {runtime::errc::unavailable, "gradients are read on the host"};
-  auto halves = owner_.gradients_at(places, table);
+  auto halves = owner_.gradients_at(places, table, true);
   if (halves.empty()) return {runtime::errc::unavailable, "no window"};
   on_device_[member][table] = std::move(halves);
   return {};

@@ -79,10 +79,10 @@ updates endpoint_process::updates_in_place(std::uint32_t table, std::uint32_t ch
 }
 
 std::vector<region> endpoint_process::gradients_at(std::span<const std::byte> place,
-                                                   std::uint32_t table) {
+                                                   std::uint32_t table, bool on_device) {
   const auto* const owner = world_.find_as<worker>(owner_in(place));
   if (owner == nullptr || has_no_window()) return {};
-  return owner->gradients_of(table);
+  return owner->gradients_of(table, on_device);
 }
 
 }  // namespace tidegate::sim

@@ -58,7 +58,8 @@ class endpoint_process : public frame_process, public cluster_member {
   updates updates_of_current() const;
   updates updates_in_place(std::uint32_t table, std::uint32_t chunk) const;
   // The halves of the gradients of a member that lie there; none: they cannot be mapped.
-  std::vector<region> gradients_at(std::span<const std::byte> place, std::uint32_t table);
+  std::vector<region> gradients_at(std::span<const std::byte> place, std::uint32_t table,
+                                   bool on_device);
 
  protected:
   virtual policies::shard_core& core() = 0;

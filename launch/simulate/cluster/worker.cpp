@@ -216,6 +216,7 @@ std::uint32_t worker::half() {
 
 void worker::shard_moved(const policies::shard_moved& move) {
   if (!shell_) return;
+  tables_.bring_to_host();
   shell_->shard_moved(move);
   after_turn();
 }

@@ -34,8 +34,8 @@ class worker final : public frame_process,
   // The coordinator's word.
   void shard_moved(const policies::shard_moved& move);
   // The halves of a table's gradient, as shards of this host map them.
-  std::vector<region> gradients_of(std::uint32_t table) const {
-    return tables_.gradients_of(table);
+  std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
+    return tables_.gradients_of(table, on_device);
   }
 
  private:

@@ -105,6 +105,8 @@ float worker::rate() const {
 
 // The operation that begins next.
 void worker::note_push(std::vector<std::uint32_t> tables) {
+  const auto of = script_.way == worker_way::exchange ? policies::all_tables : tables.front();
+  tables_.stage(tables, half(), !shell_->reads_on_device(of));
   tables_.begin_push(last_operation_ + 1,
                      {.tables = std::move(tables), .half = half(), .clock = clock_});
 }

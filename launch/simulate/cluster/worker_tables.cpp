@@ -36,6 +36,8 @@ void worker_tables::add(const policies::table_grant& grant) {
   chunks_ += grant.places.size();
   for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
     table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
+  for (std::uint32_t i = 0; has_device() && i < policies::gradient_halves; ++i)
+    table.device_halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
   table.room = std::make_shared<std::vector<float>>(grant.elements);
   table.sources.resize(grant.places.size());
 }
@@ -95,7 +97,7 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
   }
   const auto key =
       runtime::mix64(welcome_.seed ^ (rank_ * 1000003ULL + clock * 7919ULL + table.number));
-  auto& out = *table.halves[half];
+  auto& out = *(has_device() ? table.device_halves : table.halves)[half];
   table.written[half] = clock;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
@@ -103,6 +105,30 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
     world_.check.pushed(welcome_.token, id, place.chunk,
                         {.rank = rank_, .clock = clock, .incarnation = epoch_incarnation()},
                         std::span(out).subspan(place.first, place.elements));
+}
+
+void worker_tables::copy_to_host(table_state& table, std::uint32_t half) {
+  table.on_host[half] = true;
+  *table.halves[half] = *table.device_halves[half];
+}
+
+void worker_tables::stage(const std::vector<std::uint32_t>& tables, std::uint32_t half,
+                          bool to_host) {
+  if (!has_device()) return;
+  for (const auto id : tables) {
+    auto& table = tables_.at(id);
+    table.on_host[half] = false;
+    sim::spoil(*table.halves[half]);
+    if (to_host) copy_to_host(table, half);
+  }
+}
+
+void worker_tables::bring_to_host() {
+  if (!has_device()) return;
+  for (auto& [id, table] : tables_)
+    for (std::uint32_t half = 0; half < policies::gradient_halves; ++half)
+      if (!table.on_host[half] && !core_->is_acknowledged(id, table.written[half]))
+        copy_to_host(table, half);
 }
 
 void worker_tables::begin_push(policies::operation op, push begun) {
@@ -138,7 +164,9 @@ void worker_tables::spoil(const push& ended) {
       world_.check.acknowledged(
           welcome_.token, id, place.chunk,
           {.rank = rank_, .clock = ended.clock, .incarnation = epoch_incarnation()});
-    if (table.written[ended.half] == ended.clock) sim::spoil(*table.halves[ended.half]);
+    if (table.written[ended.half] != ended.clock) continue;
+    sim::spoil(*table.halves[ended.half]);
+    if (has_device()) sim::spoil(*table.device_halves[ended.half]);
   }
 }
 

@@ -41,10 +41,17 @@ class worker_tables final : public actors::worker_memory {
   }
   std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
   std::size_t chunks() const noexcept { return chunks_; }
-  // The halves of a table's gradient, as shards of this host map them.
-  std::vector<region> gradients_of(std::uint32_t table) const {
-    return tables_.at(table).halves;
+  // The halves of a table's gradient, as shards of this host map them, there or on a device.
+  std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
+    const auto& known = tables_.at(table);
+    return on_device ? known.device_halves : known.halves;
   }
+  bool has_device() const noexcept { return !device_name_.empty(); }
+  // What has been written on the device is pushed. `to_host`: some shard reads it on the host,
+  // or is sent it.
+  void stage(const std::vector<std::uint32_t>& tables, std::uint32_t half, bool to_host);
+  // A shard's next process reads on the host what is not acknowledged.
+  void bring_to_host();
 
   // Reads the parameters after a pull of `clock`. `everything`: see session::pull_final.
   void read(std::uint64_t clock, bool is_final, std::uint32_t table);
@@ -84,6 +91,8 @@ class worker_tables final : public actors::worker_memory {
     policies::table_grant grant;
     std::uint64_t number = 0;
     std::vector<region> halves;
+    std::vector<region> device_halves;  // of a worker with a device, which writes there
+    std::array<bool, policies::gradient_halves> on_host{};
     std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
     region room;
     std::vector<chunk_source> sources;  // by chunk
@@ -95,6 +104,7 @@ class worker_tables final : public actors::worker_memory {
   void check_source(const table_state& table, const policies::chunk_place& place) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
   void spoil(const push& ended);
+  static void copy_to_host(table_state& table, std::uint32_t half);
   std::uint32_t epoch_incarnation() const;
 
   world& world_;
