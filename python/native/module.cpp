@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/native/session_device_calls.hpp"
 #include "python/native/worker_session.hpp"
 
 namespace nb = nanobind;
@@ -92,10 +93,25 @@ void bind_session(nb::module_& module) {
       .def("take_over", &self::take_over);
 }
 
+void bind_device_calls(nb::module_& module) {
+  using self = session_device_calls;
+  nb::class_<self>(module, "DeviceCalls")
+      .def(nb::init<std::shared_ptr<worker_session>>())
+      .def("use", &self::use)
+      .def("gradient_at", &self::gradient_at)
+      .def("parameters_at", &self::parameters_at)
+      .def("push_from", &self::push_from)
+      .def("pull_into", &self::pull_into)
+      .def("copy_in", &self::copy_in, "to"_a, "values"_a.noconvert())
+      .def("copy_out", &self::copy_out, "at"_a, "into"_a.noconvert())
+      .def("tensor", &self::tensor);
+}
+
 NB_MODULE(_native, module) {
   module.attr("__version__") = TIDEGATE_VERSION;
   bind_options(module);
   bind_session(module);
+  bind_device_calls(module);
   module.def("await_place", &worker_session::await_place);
 }
 

@@ -98,23 +98,6 @@ session& worker_session::use() {
   return current;
 }
 
-template <class Call>
-auto worker_session::run(Call&& call) {
-  return run_on(use(), std::forward<Call>(call));
-}
-
-template <class Call>
-auto worker_session::run_on(session& current, Call&& call) {
-  forget_done();
-  auto outcome = [&] {
-    const busy in_call(*this);
-    const nb::gil_scoped_release waiting;
-    return call(current);
-  }();
-  check({});
-  return outcome;
-}
-
 std::uint64_t worker_session::now() {
   return use().now();
 }

@@ -19,6 +19,8 @@
 
 #include <tidegate/client.hpp>
 
+#include "python/native/errors.hpp"
+
 namespace tidegate::python {
 
 // A push or pull that is under way. It must be waited for by the thread that has the session.
@@ -85,6 +87,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
 
  private:
   friend class operation;
+  friend class session_device_calls;
 
   // While one lives, a call is under way and no other thread takes over. Under the GIL.
   class busy {
@@ -130,6 +133,23 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   // The program's own memory, until the operation on it has ended.
   std::vector<std::pair<pending, nanobind::object>> kept_;
 };
+
+template <class Call>
+auto worker_session::run(Call&& call) {
+  return run_on(use(), std::forward<Call>(call));
+}
+
+template <class Call>
+auto worker_session::run_on(session& current, Call&& call) {
+  forget_done();
+  auto outcome = [&] {
+    const busy in_call(*this);
+    const nanobind::gil_scoped_release waiting;
+    return call(current);
+  }();
+  check({});
+  return outcome;
+}
 
 class operation {
  public:

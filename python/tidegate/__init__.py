@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .errors import TimedOutError as TimedOutError
     from .errors import UnavailableError as UnavailableError
     from .errors import WorkerError as WorkerError
+    from ._device import DeviceArray as DeviceArray
     from ._options import Optimizer as Optimizer
     from ._options import Pushed as Pushed
     from ._options import Schedule as Schedule
@@ -77,6 +78,7 @@ _HOMES = {
     "errors": ["AlreadyExistsError", "CancelledError", "CorruptError", "InvalidArgumentError", "InvalidViewError",
                "IoError", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "OutOfOrderError",
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
+    "_device": ["DeviceArray"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
                  "momentum", "nesterov", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
     "_session": ["Session", "await_place", "session"],
@@ -87,8 +89,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AlreadyExistsError", "CancelledError", "CorruptError", "InvalidArgumentError", "InvalidViewError",
-    "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
+    "AlreadyExistsError", "CancelledError", "CorruptError", "DeviceArray", "InvalidArgumentError",
+    "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
     "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Schedule", "Session",
     "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
     "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "launch", "momentum",

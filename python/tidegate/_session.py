@@ -28,7 +28,10 @@ class Session:
 
     def __init__(self, native: _native.Session) -> None:
         self._native = native
+        self._device_calls = _native.DeviceCalls(native)
         self._tables: dict[str, Table] = {}
+        #: Where tables are that are opened from now on; None: on the host.
+        self.device: Optional[str] = None
         self._touched: set[Table] = set()  # tables with views, or pushed, in this clock
         self._finishes_at_exit = False
         self._before_end: list[Callable[[], None]] = []  # whoever has memory of the session's lets it go
@@ -79,9 +82,21 @@ class Session:
         opened = self._native.open_table(name, list(wanted), options_of(name, optimizer, init))
         if known is not None:
             return known
-        table = Table(self, name, asked, opened)
+        table = Table(self, name, asked, opened, self.device)
         self._tables[name] = table
         return table
+
+    def use_device(self, device: str, *, stream: int = 0) -> None:
+        """Has tables that are opened from now on lie on a device: ``"cuda:0"``, or ``"emulated:0"``, which needs no GPU.
+
+        `stream`: the handle of the CUDA stream on which the program writes gradients and reads parameters, as
+        ``torch.cuda.current_stream().cuda_stream``; 0 is the default stream. A push is of what all work has written
+        that the stream was given before it, and what it is given after a pull finds the parameters. Called again with
+        the same device it sets the stream. Raises InvalidArgumentError (no such device, another than before),
+        NotFoundError (fewer GPUs than that), UnavailableError (what this machine or the package lacks), TidegateError.
+        """
+        self._device_calls.use(device, stream)
+        self.device = device
 
     @property
     def tables(self) -> dict[str, Table]:

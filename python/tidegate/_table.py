@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 import numpy as np
 
 from . import _native
+from ._device import DeviceArray, address_of, is_on_device
 from ._options import Optimizer, Pushed, Schedule, Uniform
 from ._view import Array, Lease, View
 from .errors import InvalidArgumentError, OutOfOrderError
@@ -53,21 +54,24 @@ class Table:
     """A table of the job: parameters of float32 with an optimizer that the shards run.
 
     ``name`` and ``shape`` are as opened. :attr:`grad` and :attr:`value` are views of memory that the cluster shares
-    with this process; nothing is copied on one host.
+    with this process; nothing is copied on one host. Of a table that is on a device (``device`` says which; None: on
+    the host) they are of :class:`DeviceArray`.
     """
 
-    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "_pushed", "_arrays",
+    __slots__ = ("name", "shape", "device", "_asked", "_session", "_native", "_table", "_grad", "_value", "_pushed", "_arrays",
                  "__weakref__")
 
-    def __init__(self, session: "Session", name: str, asked: Asked, table: _native.Table) -> None:
+    def __init__(self, session: "Session", name: str, asked: Asked, table: _native.Table,
+                 device: Optional[str] = None) -> None:
         self.name = name
         self.shape = asked[0]
+        self.device = device
         self._asked = asked
         self._session = session
         self._native = session._native
         self._table = table
-        self._grad: Optional[View] = None
-        self._value: Optional[View] = None
+        self._grad: Union[View, DeviceArray, None] = None
+        self._value: Union[View, DeviceArray, None] = None
         self._pushed = False  # in this clock
         # Of windows, by whether they are of parameters, and by address: numpy takes longer to make an array than an
         # exchange of a small table takes.
@@ -79,7 +83,7 @@ class Table:
         return self._table.size
 
     @property
-    def grad(self) -> View:
+    def grad(self) -> Any:
         """This clock's gradient, of the table's shape, to be written. Valid until its push, or the end of the clock.
 
         It holds what an earlier clock left there: write every element. Waits as :meth:`push` does. Raises
@@ -90,7 +94,11 @@ class Table:
                 raise OutOfOrderError(f"table '{self.name}' has been pushed at this clock; {self.name}.grad is there "
                                       "again after clock()")
             lease = Lease(f"{self.name}.grad")
-            self._grad = View(lease, self._array(False, self._native.gradient_at(self._table)))
+            if self.device is not None:
+                calls = self._session._device_calls
+                self._grad = DeviceArray(lease, calls, calls.gradient_at(self._table), True, self.shape, self.device)
+            else:
+                self._grad = View(lease, self._array(False, self._native.gradient_at(self._table)))
             self._session._touched.add(self)
         self._grad._lease.check()
         return self._grad
@@ -101,17 +109,22 @@ class Table:
             self.grad[...] = value
 
     @property
-    def value(self) -> View:
+    def value(self) -> Any:
         """The parameters that the last pull found, of the table's shape, read-only.
 
         Valid until this worker's next pull or push of the table, or the end of its clock. Raises :class:`OutOfOrderError` while there are none.
         """
         if self._value is None:
-            address = self._native.parameters_at(self._table)
+            home = self._native if self.device is None else self._session._device_calls
+            address = home.parameters_at(self._table)
             if address == 0:
                 raise OutOfOrderError(f"there are no parameters of table '{self.name}' to read: pull it first, and "
                                       "read them before its next push")
-            self._value = View(Lease(f"{self.name}.value"), self._array(True, address))
+            lease = Lease(f"{self.name}.value")
+            if self.device is not None:
+                self._value = DeviceArray(lease, self._session._device_calls, address, False, self.shape, self.device)
+            else:
+                self._value = View(lease, self._array(True, address))
             self._session._touched.add(self)
         self._value._lease.check()
         return self._value
@@ -128,13 +141,17 @@ class Table:
     def push(self, gradient: Optional[Array] = None) -> Pending:
         """Pushes this clock's gradient: what :attr:`grad` holds, or an array of your own (one copy).
 
-        `gradient`: float32, contiguous, of the table's shape; it must not be written until the push is done. Once
-        per table and clock. Waits while pushes of the clock before the last are under way. The result is ready when
+        `gradient`: float32, contiguous, of the table's shape; it must not be written until the push is done. For a
+        table on a device it may be there, as a tensor of torch (one copy on the device, after what the session's
+        stream has been given). Once per table and clock. Waits while pushes of the clock before the last are under way. The result is ready when
         shards have applied the push exactly once. Raises NotFiniteError, OutOfOrderError, InvalidArgumentError, and
         what earlier pushes failed with.
         """
         if gradient is None:
             begun = _begun(self._native.push(self._table))
+        elif self.device is not None and is_on_device(gradient):
+            address = address_of(gradient, self, "gradient", False)
+            begun = _begun(self._session._device_calls.push_from(self._table, address, gradient))
         else:
             begun = _begun(self._native.push_from(self._table, self._own(gradient, "gradient")))
         self._pushed = True
@@ -146,7 +163,7 @@ class Table:
     def pull(self, out: Optional[Array] = None, *, wait: bool = True) -> Optional[Pending]:
         """Pulls the parameters that the policy allows at this clock, to :attr:`value`, or to `out` (one copy).
 
-        `out`: float32, contiguous, of the table's shape, writable. Blocks until they are there; with ``wait=False``
+        `out`: float32, contiguous, of the table's shape, writable; for a table on a device it may be there. Blocks until they are there; with ``wait=False``
         returns at once, with a :class:`Pending`. Raises OutOfOrderError after this clock's push of the table.
         """
         return self._pull(out, wait, to_the_end=False)
@@ -162,6 +179,10 @@ class Table:
         if out is None:
             self._end_value("the table was pulled anew")
             operation = self._native.pull(self._table, to_the_end)
+        elif self.device is not None and is_on_device(out):
+            self._end_value("the table was pulled anew")
+            address = address_of(out, self, "out", True)
+            operation = self._session._device_calls.pull_into(self._table, address, out, to_the_end)
         else:
             if isinstance(out, np.ndarray) and not out.flags.writeable:
                 raise InvalidArgumentError(f"`out` of a pull of table '{self.name}' is read-only")

@@ -12,8 +12,8 @@ from .._options import assign, pushed
 from .._session import Session, process_session
 from ..errors import InvalidArgumentError, OutOfOrderError
 from ._collectives import make_put_off, scratch_of
-from ._parameters import (Bucket, Entry, NamedParameters, check_entry, check_in_place, check_parameters, named_of,
-                          tensor_of)
+from ._parameters import (Bucket, Entry, NamedParameters, check_entry, check_in_place, check_parameters, device_of,
+                          named_of, stream_of, value_of, window_of)
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -22,8 +22,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     `optimizer`: what shards run for every parameter, as ``tidegate.adam(1e-3)``; or a torch optimizer, which steps on
     each worker with the gradients that the shards have reduced (`reduce_only`, which need not be given; under bsp).
     `named_parameters`: as of the model; each is a table of that name, behind `prefix`. A torch optimizer's may be left
-    out. They are float32, float16 or bfloat16 on the CPU; sums and the shards' parameters are float32. Parameters start
-    as those of worker 0.
+    out. They are float32, float16 or bfloat16, on the CPU or all on one CUDA device; sums and the shards' parameters are
+    float32. Parameters start as those of worker 0. On CUDA a bucket is pushed when the stream that the backward pass runs
+    on has come to it; nothing waits on the host. It has never run on a GPU yet.
     `session`: the process's, opened where there is none.
     `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
     them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
@@ -75,6 +76,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
                                   "allreduce(), broadcast_object() and the program's own clocks")
         if self._inner is not None:
             scratch_of(self._session)  # for the collective calls of a script for Horovod
+        device = device_of(named)
+        self._device = named[0][1].device if device is not None else None
+        self._stream = -1
+        if device is not None:
+            self._session.use_device(device, stream=stream_of(named[0][1].device))
         self._overlap = overlap
         self._in_place = in_place
         self._is_mapped = False
@@ -233,7 +239,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             if not self._buckets or self._buckets[-1].bytes >= bucket_bytes:
                 self._buckets.append(Bucket())
             bucket = self._buckets[-1]
-            entry = Entry(name, parameter, table, parameter.shape, parameter.dtype, bucket)
+            entry = Entry(name, parameter, table, parameter.shape, parameter.dtype, parameter.device, bucket)
             bucket.entries.append(entry)
             bucket.bytes += 4 * table.size
             entries.append(entry)
@@ -244,7 +250,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if self._session.now == 0:
             if self._session.rank == 0:
                 for entry in self._entries:
-                    self._window_of(entry).copy_(entry.parameter.detach())
+                    window_of(entry.table, entry.shape).copy_(entry.parameter.detach())
                     entry.table.push()
             self._session.clock()
             self._take_in(self._entries, to_the_end=True)
@@ -279,9 +285,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
         return on_gradient
 
-    def _window_of(self, entry: Entry) -> torch.Tensor:
-        """Where this clock's gradient is pushed from: memory that is shared with the shards of this host."""
-        return torch.from_numpy(self._session._native.gradient(entry.table._table)).view(entry.shape)
+    def _follow_stream(self) -> None:
+        """Has pushes wait for the stream that this thread computes on; autograd has one of its own thread."""
+        if self._device is None:
+            return
+        stream = stream_of(self._device)
+        if stream != self._stream:
+            self._session.use_device(f"cuda:{self._device.index or 0}", stream=stream)
+            self._stream = stream
 
     def _stage(self, entry: Entry) -> None:
         gradient = entry.parameter.grad
@@ -289,7 +300,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         check_entry(entry, gradient)
         if self._round is not None:
             gradient, _ = self._round(gradient)
-        self._window_of(entry).copy_(gradient)
+        window_of(entry.table, entry.shape).copy_(gradient)
         entry.staged = True
 
     def _follow_rate(self) -> None:
@@ -307,6 +318,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             return
         bucket.is_pushed = True
         self._follow_rate()
+        self._follow_stream()
         for entry in bucket.entries:
             if entry.staged:
                 entry.table.push()
@@ -314,6 +326,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     @torch.no_grad()
     def _take_in(self, entries: list[Entry], to_the_end: bool = False) -> None:
         """Pulls tables into parameters; with a torch optimizer, after the first clock, into gradients."""
+        self._follow_stream()
         if self._in_place:
             return self._map(entries, to_the_end)
         native = self._session._native
@@ -324,8 +337,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
             assert target is not None
             check_entry(entry, target)
             direct = target.dtype == torch.float32 and target.is_contiguous()
-            room = target if direct else torch.empty(entry.shape, dtype=torch.float32)
-            operation = native.pull_into(entry.table._table, room.detach().view(-1).numpy(), to_the_end)
+            room = target if direct else torch.empty(entry.shape, dtype=torch.float32, device=target.device)
+            if self._device is None:
+                operation = native.pull_into(entry.table._table, room.detach().view(-1).numpy(), to_the_end)
+            else:
+                operation = self._session._device_calls.pull_into(entry.table._table, room.data_ptr(), room, to_the_end)
             begun.append((operation, None if direct else target, room))
         for operation, target, room in begun:
             operation.wait()
@@ -348,5 +364,5 @@ class DistributedOptimizer(torch.optim.Optimizer):
             assert operation is not None
             operation.wait()
             check_entry(entry, entry.parameter.data)
-            entry.parameter.data = tensor_of(self._session._native.parameters(entry.table._table)).view(entry.shape)
+            entry.parameter.data = value_of(entry.table, entry.shape)
         self._is_mapped = True

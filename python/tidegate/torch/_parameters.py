@@ -27,6 +27,7 @@ class Entry:
     table: Table
     shape: torch.Size
     dtype: torch.dtype
+    device: torch.device
     bucket: "Bucket"
     passes: int = 0  # backward passes since the last step
     staged: bool = False  # its gradient is where it is pushed from
@@ -91,8 +92,11 @@ def check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
         names.add(name)
         if parameter.dtype not in _DTYPES:
             raise InvalidArgumentError(f"parameter '{name}' is {parameter.dtype}; allowed: float32, float16, bfloat16")
-        if parameter.device.type != "cpu":
-            raise InvalidArgumentError(f"parameter '{name}' is on {parameter.device}; allowed: cpu")
+        if parameter.device.type not in ("cpu", "cuda"):
+            raise InvalidArgumentError(f"parameter '{name}' is on {parameter.device}; allowed: cpu, cuda")
+        if parameter.device != named[0][1].device:
+            raise InvalidArgumentError(f"parameter '{name}' is on {parameter.device}, and '{named[0][0]}' on "
+                                       f"{named[0][1].device}; all must be on one device")
         if parameter.layout != torch.strided:
             raise InvalidArgumentError(f"parameter '{name}' has layout {parameter.layout}; allowed: strided")
         if parameter.numel() == 0:
@@ -106,6 +110,39 @@ def check_entry(entry: Entry, tensor: torch.Tensor) -> None:
     if tensor.layout != torch.strided:
         raise InvalidArgumentError(f"the gradient of '{entry.name}' has layout {tensor.layout}; allowed: strided (no "
                                    "sparse gradients)")
-    if tensor.device.type != "cpu" or entry.parameter.dtype != entry.dtype:
-        raise InvalidArgumentError(f"parameter '{entry.name}' was {entry.dtype} on the CPU when its optimizer was made, "
-                                   f"and is {entry.parameter.dtype} on {tensor.device}")
+    if tensor.device != entry.device or entry.parameter.dtype != entry.dtype:
+        raise InvalidArgumentError(f"parameter '{entry.name}' was {entry.dtype} on {entry.device} when its optimizer was "
+                                   f"made, and is {entry.parameter.dtype} on {tensor.device}")
+
+
+def device_of(named: list[tuple[str, torch.nn.Parameter]]) -> Optional[str]:
+    """Returns the device of checked parameters as a session names it; None: the host."""
+    device = named[0][1].device
+    if device.type == "cpu":
+        return None
+    return f"cuda:{device.index if device.index is not None else torch.cuda.current_device()}"
+
+
+def stream_of(device: torch.device) -> int:
+    """Returns the handle of the stream that this thread computes on."""
+    return int(torch.cuda.current_stream(device).cuda_stream)
+
+
+def window_of(table: Table, shape: torch.Size) -> torch.Tensor:
+    """Returns where this clock's gradient is pushed from: memory that the session shares with shards."""
+    if table.device is None:
+        return torch.from_numpy(table._native.gradient(table._table)).view(shape)
+    return from_dlpack(table.grad).view(shape)
+
+
+def value_of(table: Table, shape: torch.Size) -> torch.Tensor:
+    """Returns the parameters that the last pull found, where they lie."""
+    if table.device is None:
+        return tensor_of(table._native.parameters(table._table)).view(shape)
+    return from_dlpack(table.value).view(shape)
+
+
+def from_dlpack(array: Any) -> torch.Tensor:
+    # torch asks for `__dlpack__` with the stream that it computes on; nothing has to be waited for.
+    tensor: torch.Tensor = torch.from_dlpack(array)
+    return tensor
