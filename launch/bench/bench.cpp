@@ -140,7 +140,7 @@ int run_bench(const std::vector<std::string>& args) {
   if (args[0] != "bench") rest = {"--help"};
   const auto options = parse_bench(rest);
   if (!options) return exit_with(options.error());
-  if (options->subject == subject::device) {
+  if (!options->device.empty()) {
     if (const auto here = runtime::devices::check_device(options->device); !here.ok()) {
       std::cerr << "tidegate: " << here.message() << "\n";
       return exit_no_device;

@@ -63,6 +63,7 @@ policies::cluster_spec cluster_of(const bench_options& options,
   policies::cluster_spec spec;
   spec.name = "bench";
   spec.shards = options.shards;
+  spec.device = options.device;
   spec.transport = options.transport;
   spec.chunk_bytes = options.chunk_bytes != 0
                          ? options.chunk_bytes
@@ -202,6 +203,7 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   order.bytes = bytes;
   order.warmup = options.warmup;
   order.tables = options.tables;
+  order.device = options.device;
   order.shards = options.shards;
   order.optimizer = options.optimizer;
   order.cpus = cpus;

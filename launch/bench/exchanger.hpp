@@ -11,9 +11,14 @@ namespace tidegate::bench {
 
 class server_processes;
 
+// Opens `tables` tables that share `elements` elements. Errors: those of open_table.
+runtime::expected<std::vector<tidegate::table>> open_tables(tidegate::session& job,
+                                                            std::uint64_t elements,
+                                                            std::uint32_t tables);
+
 class exchanger final : public participant {
  public:
-  // Opens `tables` tables that share `elements` elements. Errors: those of open_table.
+  // Errors: those of open_tables().
   static runtime::expected<exchanger> open(tidegate::session& job, std::uint64_t elements,
                                            std::uint32_t tables);
 

@@ -48,6 +48,8 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --chunk BYTES      the cluster's chunk size; default as in a cluster file
   --pin WHERE        auto: shards, then workers, each to one core, round robin; none; or the
                      cores to go round, as in 0,1
+  --device D         cuda:N or emulated:N: shards step there, and tables of workers are there;
+                     default: on the host
   --json FILE        all figures, every iteration's time too; - for standard output, no table
   --svg FILE         exchange time against size
 
@@ -65,6 +67,7 @@ An exchange of one worker with one shard, again and again: p50, p90, p99 and max
   --iterations N     default 2000
   --warmup N         default 200
   --pin WHERE        as in tidegate bench exchange
+  --device D         likewise
   --json FILE        - for standard output, no table
 )";
 

@@ -38,6 +38,7 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
   for (std::uint32_t i = 0; i < iterations; ++i) {
     const bool counts = i >= options.warmup;
     fill(gradients, i, self);
+    if (auto brought = self.bring_gradients(); !brought.ok()) return brought;
     const double servers_before = is_first ? self.servers_cpu_seconds() : 0;
     if (auto all = gather(shared); !all.ok()) return all;
     const double cpu_before = cpu_seconds();
@@ -52,6 +53,7 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
       account.servers_cpu_seconds += self.servers_cpu_seconds() - servers_before;
     truth.step();
     if (!is_verified(i, iterations, bytes_of(self))) continue;
+    if (auto fetched = self.fetch_parameters(); !fetched.ok()) return fetched;
     if (auto right = verify(options.rank, self, truth); !right.ok()) return right;
     ++account.verified;
   }

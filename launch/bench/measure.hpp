@@ -25,8 +25,12 @@ class participant {
   virtual std::size_t tables() const { return 1; }
   // Where this rank's gradient is to be written before an exchange.
   virtual std::span<float> gradient(std::size_t table) = 0;
+  // Brings what was written there to where it is exchanged, if that is elsewhere.
+  virtual runtime::status bring_gradients() { return {}; }
   // The timed part: from this rank's gradient to its new parameters.
   virtual runtime::status exchange() = 0;
+  // Brings the parameters of the last exchange to where parameters() says.
+  virtual runtime::status fetch_parameters() { return {}; }
   // As of the last exchange; valid until the next.
   virtual std::span<const float> parameters(std::size_t table) const = 0;
   // CPU seconds so far of processes that are no rank; asked of rank 0 only.

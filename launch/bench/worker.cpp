@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "launch/bench/cpus.hpp"
+#include "launch/bench/device_exchanger.hpp"
 #include "launch/bench/exchanger.hpp"
 #include "launch/bench/server_processes.hpp"
 #include "launch/bench/sizes.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 using runtime::status;
 
-constexpr std::size_t words_of_order = 7;
+constexpr std::size_t words_of_order = 8;
 constexpr std::uint32_t number_max = 1'000'000;
 
 std::string cpu_words(const std::vector<int>& cpus) {
@@ -35,8 +36,9 @@ runtime::expected<server_processes> take_servers(const worker_order& order) {
   return servers;
 }
 
-status work(const worker_order& order, arena& shared, tidegate::session& job) {
-  auto self = exchanger::open(job, order.bytes / sizeof(float), order.tables);
+template <class Exchanger>
+status work_with(const worker_order& order, arena& shared, tidegate::session& job,
+                 runtime::expected<Exchanger> self) {
   if (!self) return self.error();
   runtime::expected<server_processes> servers;
   if (job.info().rank == 0) {
@@ -51,6 +53,14 @@ status work(const worker_order& order, arena& shared, tidegate::session& job) {
       !done.ok())
     return done;
   return job.finish();
+}
+
+status work(const worker_order& order, arena& shared, tidegate::session& job) {
+  const auto elements = order.bytes / sizeof(float);
+  if (order.device.empty())
+    return work_with(order, shared, job, exchanger::open(job, elements, order.tables));
+  return work_with(order, shared, job,
+                   device_exchanger::open(job, order.device, elements, order.tables));
 }
 
 // Before the session starts its threads, which inherit it.
@@ -89,7 +99,8 @@ std::vector<std::string> worker_command(const std::string& program, const worker
           std::to_string(order.tables),
           std::to_string(order.shards),
           std::string(runtime::optimizer_name(order.optimizer)),
-          cpu_words(order.cpus)};
+          cpu_words(order.cpus),
+          order.device.empty() ? "none" : order.device};
 }
 
 runtime::expected<worker_order> parse_worker(const std::vector<std::string>& args) {
@@ -112,6 +123,7 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
     if (!number || number->size() != 1 || (i != 0 && number->front() == 0)) return bad();
     *numbers[i] = number->front();
   }
+  if (args[7] != "none") order.device = args[7];
   if (args[6] == "none") return order;
   const auto cpus = parse_numbers(args[6], number_max);
   if (!cpus) return bad();

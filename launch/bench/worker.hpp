@@ -18,6 +18,7 @@ struct worker_order {
   std::uint32_t tables = 1;
   std::uint32_t shards = 1;
   runtime::kernels::optimizer_kind optimizer = runtime::kernels::optimizer_kind::sgd;
+  std::string device;     // of the tables; empty: on the host
   std::vector<int> cpus;  // shards, then workers, round robin; empty: not pinned
 };
 

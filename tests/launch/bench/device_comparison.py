@@ -1,9 +1,9 @@
 """What scripts/bench_device has measured, as rows: one for each way to sum gradients and step. Their times are compared
 with those of Tidegate's kernel for the same optimizer and as many gradients.
 
-A part is what a program measured, in several rounds: "tidegate" is the JSON of `tidegate bench device`, "torch" and
-"nccl" are those of peers/torch_step.py. A part that is missing leaves its rows out. Exchanges of workers with a shard
-on a device belong here as another part, with rows of their own.
+A part is what a program measured, in several rounds: "tidegate" is the JSON of `tidegate bench device`, "exchange" has
+the steps of `tidegate bench exchange --device`, "torch" and "nccl" are those of peers/torch_step.py. A part that is
+missing leaves its rows out.
 """
 
 import statistics
@@ -53,8 +53,8 @@ def torch_rows(rounds, moved):
     return list(found.values())
 
 
-def nccl_rows(rounds):
-    return [row_of(f"NCCL all-reduce, ranks: {inputs}", steps)
+def worker_rows(rounds, way):
+    return [row_of(f"{way}: {inputs}", steps)
             for (_, inputs), steps in steps_by(rounds, lambda s: (s["optimizer"], s["inputs"])).items()]
 
 
@@ -63,7 +63,9 @@ def rows_of(parts):
     ours = tidegate_rows(parts.get("tidegate", []))
     kernels = {(step["optimizer"], step["inputs"]): step["bytes_moved"] / result["bytes"]
                for result in parts.get("tidegate", [])[:1] for step in result["steps"] if step["path"] == "kernel"}
-    rows = ours + torch_rows(parts.get("torch", []), kernels) + nccl_rows(parts.get("nccl", []))
+    rows = [*ours, *worker_rows(parts.get("exchange", []), "Tidegate, exchange, workers"),
+            *torch_rows(parts.get("torch", []), kernels),
+            *worker_rows(parts.get("nccl", []), "NCCL all-reduce, ranks")]
     yardsticks = {(row["optimizer"], row["inputs"]): row["seconds"] for row in ours if row["way"] == "Tidegate, kernel"}
     groups = {}
     for row in rows:
