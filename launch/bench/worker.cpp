@@ -9,6 +9,7 @@
 #include "launch/bench/server_processes.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/text/nearest.hpp"
+#include "runtime/device/device_name.hpp"
 #include "runtime/optimizers/registry.hpp"
 #include <tidegate/session.hpp>
 
@@ -123,7 +124,10 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
     if (!number || number->size() != 1 || (i != 0 && number->front() == 0)) return bad();
     *numbers[i] = number->front();
   }
-  if (args[7] != "none") order.device = args[7];
+  if (args[7] != "none") {
+    if (!runtime::devices::parse_device_name(args[7])) return bad();
+    order.device = args[7];
+  }
   if (args[6] == "none") return order;
   const auto cpus = parse_numbers(args[6], number_max);
   if (!cpus) return bad();

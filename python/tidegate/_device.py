@@ -85,7 +85,7 @@ class DeviceArray:
 
     def __dlpack__(self, *, stream: Optional[int] = None, **_: Any) -> Any:
         # A pull has ended, and a gradient has no content yet: there is nothing that `stream` would wait for.
-        _, index = self.__dlpack_device__()
+        index = self.__dlpack_device__()[1]
         self._lease.check()
         return self._native.tensor(self._address, list(self.shape), index).__dlpack__()
 

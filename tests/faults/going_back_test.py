@@ -18,6 +18,9 @@ class GoingBack(FaultTest):
         chance = random.Random(seed)
         killed = 0
         while killed < kills and run.process.poll() is None:
+            if role == "shard":  # all processes end to go back: who is killed then is killed twice
+                wait_until(lambda: self.count_events(run, "going_back") >= killed or run.process.poll() is not None, 40,
+                           "the way back")
             before = self.count_events(run, "checkpoint")
             wait_until(lambda: self.count_events(run, "checkpoint") > before or run.process.poll() is not None,
                        40, "another checkpoint")

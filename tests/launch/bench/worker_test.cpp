@@ -16,6 +16,7 @@ worker_order some_order() {
   order.shards = 4;
   order.optimizer = runtime::kernels::optimizer_kind::adam;
   order.cpus = {1, 0};
+  order.device = "emulated:3";
   return order;
 }
 
@@ -36,6 +37,7 @@ TEST(worker_order, survives_the_command_line) {
     EXPECT_EQ(read->shards, order.shards);
     EXPECT_EQ(read->optimizer, order.optimizer);
     EXPECT_EQ(read->cpus, order.cpus);
+    EXPECT_EQ(read->device, order.device);
   }
 }
 

@@ -25,6 +25,12 @@ TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
 
 // What is never forced or turned guards nothing; the report says what that is.
 TEST(simulate, forces_every_branch_and_turns_every_knob) {
+  auto mix = tidegate::simulate::standard_mix();
+  for (auto& of : tidegate::simulate::all_scenarios()) {
+    if (of.on_devices == 0) continue;
+    of.weight = 20;
+    mix.push_back(of);
+  }
   const auto report = simulate({.first_seed = 1,
                                 .seeds = 1,
                                 .mix = tidegate::simulate::standard_mix(),
@@ -32,10 +38,7 @@ TEST(simulate, forces_every_branch_and_turns_every_knob) {
                                [] { return true; });
   EXPECT_FALSE(report.never_turned.empty());
   EXPECT_FALSE(report.never_forced.empty());
-  const auto many = simulate({.first_seed = 1,
-                              .seeds = 500,
-                              .mix = tidegate::simulate::standard_mix(),
-                              .failures_max = 1},
+  const auto many = simulate({.first_seed = 1, .seeds = 500, .mix = mix, .failures_max = 1},
                              [] { return true; });
   EXPECT_EQ(many.never_turned, std::vector<std::string>());
   EXPECT_EQ(many.never_forced, std::vector<std::string>());
