@@ -70,15 +70,14 @@ TEST_F(device_session_test, shard_and_worker_read_each_other_in_place) {
   ASSERT_TRUE(s.pull(t).wait().ok());
   const auto* const brought = s.device_parameters(t).data;  // before the two know each other
   EXPECT_EQ(read(s, t), floats(elements, 1.0F));
-  std::set<const float*> found;
-  for (int clock = 0; clock < 20; ++clock) {
+  std::set<const float*> found;  // version buffers of the shard, which are used in turn
+  for (int clock = 0; clock < 2000 && found.size() < 2; ++clock) {
     write(s, t, 1.0F);
     ASSERT_TRUE(s.exchange(std::array{t}).ok());
     EXPECT_EQ(read(s, t), floats(elements, -static_cast<float>(clock)));
-    found.insert(s.device_parameters(t).data);
+    if (s.device_parameters(t).data != brought) found.insert(s.device_parameters(t).data);
   }
-  EXPECT_NE(s.device_parameters(t).data, brought);
-  EXPECT_GE(found.size(), 2u) << "version buffers of the shard";
+  EXPECT_EQ(found.size(), 2u);
   EXPECT_TRUE(s.finish().ok());
 }
 
@@ -163,7 +162,9 @@ TEST_F(device_session_test, what_is_not_finite_is_refused_and_may_be_pushed_agai
 
 // What one stream was given before the session was told of another counts, too.
 TEST_F(device_session_test, follows_the_program_from_stream_to_stream) {
-  const auto cluster = cluster_of(1);
+  const emulated_options slow{.index = 3,
+                              .most = {.delay_ns = 5'000'000, .duration_ns = 1, .news_ns = 1}};
+  const auto cluster = cluster_of(1, true, slow);
   auto s = *cluster->join("job", 0);
   const auto t = open_there(s);
   auto host = on_->allocate_host(elements * sizeof(float));
