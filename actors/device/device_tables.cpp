@@ -84,9 +84,7 @@ runtime::expected<device_tables::mark> device_tables::add_table(
   for (std::uint32_t half = 0; half < policies::gradient_halves; ++half)
     addresses->gradients[half] = queue_->address_of({.chunk = table.first, .copy = half});
   table.addresses = std::move(addresses);
-  const auto end = record(work_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(work_);
 }
 
 status device_tables::take_room(std::uint32_t id,
@@ -117,7 +115,7 @@ status device_tables::take_room(std::uint32_t id,
   return {};
 }
 
-runtime::expected<devices::event> device_tables::record(devices::stream on) {
+runtime::expected<device_tables::mark> device_tables::mark_on(devices::stream on) {
   if (events_.empty()) {
     const auto another = device_->make_event();
     if (!another) return runtime::fail(another.error());
@@ -126,14 +124,11 @@ runtime::expected<devices::event> device_tables::record(devices::stream on) {
   const auto end = events_.back();
   if (auto recorded = device_->record(on, end); !recorded.ok()) return runtime::fail(recorded);
   events_.pop_back();
-  ++events_out_;
-  return end;
+  return mark{.copies = 0, .work = end};
 }
 
 runtime::expected<device_tables::mark> device_tables::after_program() {
-  const auto end = record(program_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(program_);
 }
 
 runtime::expected<device_tables::mark> device_tables::check(
@@ -150,9 +145,7 @@ runtime::expected<device_tables::mark> device_tables::check(
                                  verdict.on_device.data() + offset);
     if (!queued.ok()) return runtime::fail(queued);
   }
-  const auto end = record(work_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(work_);
 }
 
 std::optional<std::uint64_t> device_tables::first_not_finite(std::uint32_t id) const {
@@ -189,9 +182,7 @@ runtime::expected<device_tables::mark> device_tables::copy(float* to, const floa
       device_->copy(work_, reinterpret_cast<std::byte*>(to),
                     reinterpret_cast<const std::byte*>(from), elements * sizeof(float));
   if (!copied.ok()) return runtime::fail(copied);
-  const auto end = record(work_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(work_);
 }
 
 runtime::expected<device_tables::mark> device_tables::bring_gradient(std::uint32_t id,
@@ -202,9 +193,8 @@ runtime::expected<device_tables::mark> device_tables::bring_gradient(std::uint32
 
 runtime::expected<device_tables::mark> device_tables::hand_out(std::uint32_t id, float* to) {
   const auto& table = tables_.at(id);
-  const float* found = table.addresses->parameters;
-  TIDEGATE_ASSERT(found != nullptr, "parameters that were found");
-  return copy(to, found, table.elements);
+  TIDEGATE_ASSERT(table.found != nullptr, "parameters that were found");
+  return copy(to, table.found, table.elements);
 }
 
 device_tables::mark device_tables::take_gradient(std::uint32_t id, std::uint32_t half,
@@ -248,7 +238,7 @@ runtime::expected<device_tables::mark> device_tables::find(
   windows_.close_former(id, table.chunks, found);
   mark result;
   if (const auto* whole = in_windows(table, id, found); whole != nullptr) {
-    table.addresses->parameters = whole;
+    table.addresses->parameters = table.found = whole;
     return result;
   }
   const auto room = room_for_parameters(table);
@@ -272,11 +262,11 @@ runtime::expected<device_tables::mark> device_tables::find(
       return runtime::fail(copied);
   }
   if (gathers) {
-    const auto end = record(work_);
-    if (!end) return runtime::fail(end.error());
-    result.work = *end;
+    const auto end = mark_on(work_);
+    if (!end) return end;
+    result.work = end->work;
   }
-  table.addresses->parameters = *room;
+  table.addresses->parameters = table.found = *room;
   return result;
 }
 
@@ -289,18 +279,14 @@ runtime::expected<device_tables::mark> device_tables::copy_out(const float* from
   auto copied = device_->copy_out(work_, bounce_.bytes().first(elements * sizeof(float)),
                                   reinterpret_cast<const std::byte*>(from));
   if (!copied.ok()) return runtime::fail(copied);
-  const auto end = record(work_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(work_);
 }
 
 runtime::expected<device_tables::mark> device_tables::copy_in(float* to, std::size_t elements) {
   auto copied = device_->copy_in(work_, reinterpret_cast<std::byte*>(to),
                                  bounce_.bytes().first(elements * sizeof(float)));
   if (!copied.ok()) return runtime::fail(copied);
-  const auto end = record(work_);
-  if (!end) return runtime::fail(end.error());
-  return mark{.copies = 0, .work = *end};
+  return mark_on(work_);
 }
 
 status device_tables::poll() {
@@ -319,7 +305,6 @@ bool device_tables::is_over(mark& of) {
     }
     if (!*ended) return false;
     events_.push_back(*of.work);
-    --events_out_;
     of.work.reset();
   }
   return of.copies <= queue_->done();

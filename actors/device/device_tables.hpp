@@ -53,7 +53,6 @@ class device_tables {
   device_tables& operator=(const device_tables&) = delete;
 
   const std::string& device_name() const noexcept { return device_->name(); }
-  runtime::devices::device& device() noexcept { return *device_; }
   // Errors: those of device::adopt_stream.
   runtime::status set_stream(std::uintptr_t handle);
   // Takes memory for gradients of two clocks, which is zero when the mark is over, and says
@@ -116,7 +115,6 @@ class device_tables {
   // Lets work go on. Errors: unavailable.
   runtime::status poll();
   bool is_over(mark& of);
-  bool is_idle() const noexcept { return queue_->is_idle() && events_out_ == 0; }
 
  private:
   struct table_memory {
@@ -125,12 +123,15 @@ class device_tables {
     runtime::devices::chunk_index first = 0;  // of the queue
     std::vector<std::byte> places;
     std::shared_ptr<table_addresses> addresses;
+    // As find() found them: the session's thread may have put its own away already.
+    const float* found = nullptr;
     std::size_t verdict = 0;  // of check()
   };
 
   explicit device_tables(std::unique_ptr<runtime::devices::device> on);
   runtime::status set_up(std::uintptr_t stream);
-  runtime::expected<runtime::devices::event> record(runtime::devices::stream on);
+  // Stands for what the stream has been given by now.
+  runtime::expected<mark> mark_on(runtime::devices::stream on);
   runtime::expected<mark> copy(float* to, const float* from, std::uint64_t elements);
   runtime::status take_room(std::uint32_t id, std::span<const policies::chunk_place> places);
   runtime::expected<std::size_t> add_verdict();
@@ -152,7 +153,6 @@ class device_tables {
   runtime::devices::host_memory bounce_;
   runtime::devices::stream program_{}, work_{};
   std::vector<runtime::devices::event> events_;  // that are not in use
-  std::size_t events_out_ = 0;
   std::map<std::uint32_t, table_memory> tables_;
   runtime::status failure_;
   std::unique_ptr<runtime::devices::update_queue> queue_;  // last: it uses all of the above

@@ -93,42 +93,35 @@ status device_calls::settle() {
   return outcome;
 }
 
-status device_calls::copy(device_span to, std::span<const float> from) {
-  if (!tables_ || to.size != from.size())
+template <class Piece>
+status device_calls::copy_in_pieces(std::uint64_t size, std::uint64_t other,
+                                    const Piece& piece) {
+  if (!tables_ || size != other)
     return {errc::invalid_argument,
-            "a copy to a device, of as many elements, in a session that "
-            "uses one"};
+            "a copy from or to a device, of as many elements, in a session that uses one"};
   if (auto settled = settle(); copying_) return settled;
-  for (std::size_t at = 0; at < from.size();) {
-    const auto elements = std::min(from.size() - at, device_tables::bounce_elements);
-    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), elements,
-                tables_->bounce().begin());
-    if (auto copied =
-            copy_piece(worker_command::action::copy_to_device, to.data + at, elements);
-        !copied.ok())
-      return copied;
-    at += elements;
+  for (std::uint64_t at = 0; at < size; at += device_tables::bounce_elements) {
+    const auto elements = std::min<std::uint64_t>(size - at, device_tables::bounce_elements);
+    if (auto copied = piece(at, elements); !copied.ok()) return copied;
   }
   return {};
 }
 
+status device_calls::copy(device_span to, std::span<const float> from) {
+  return copy_in_pieces(to.size, from.size(), [&](std::uint64_t at, std::uint64_t elements) {
+    std::ranges::copy(from.subspan(at, elements), tables_->bounce().begin());
+    return copy_piece(worker_command::action::copy_to_device, to.data + at, elements);
+  });
+}
+
 status device_calls::copy(std::span<float> to, const_device_span from) {
-  if (!tables_ || to.size() != from.size)
-    return {errc::invalid_argument,
-            "a copy from a device, of as many elements, in a session "
-            "that uses one"};
-  if (auto settled = settle(); copying_) return settled;
-  for (std::size_t at = 0; at < to.size();) {
-    const auto elements = std::min(to.size() - at, device_tables::bounce_elements);
-    if (auto copied = copy_piece(worker_command::action::copy_from_device,
-                                 const_cast<float*>(from.data) + at, elements);
-        !copied.ok())
-      return copied;
-    std::copy_n(tables_->bounce().begin(), elements,
-                to.begin() + static_cast<std::ptrdiff_t>(at));
-    at += elements;
-  }
-  return {};
+  return copy_in_pieces(to.size(), from.size, [&](std::uint64_t at, std::uint64_t elements) {
+    auto copied = copy_piece(worker_command::action::copy_from_device,
+                             const_cast<float*>(from.data) + at, elements);
+    if (copied.ok())
+      std::ranges::copy(tables_->bounce().first(elements), to.subspan(at).begin());
+    return copied;
+  });
 }
 
 }  // namespace tidegate::actors

@@ -46,6 +46,8 @@ class device_calls {
  private:
   runtime::status copy_piece(worker_command::action kind, float* on_device,
                              std::size_t elements);
+  template <class Piece>
+  runtime::status copy_in_pieces(std::uint64_t size, std::uint64_t other, const Piece& piece);
   // Waits for a copy whose wait was interrupted.
   runtime::status settle();
 
