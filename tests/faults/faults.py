@@ -75,10 +75,10 @@ class FaultTest(ClusterTest):
         made good and up to `rest` seconds have passed."""
         wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 20, f"in sync; {run.output}")
         chance = random.Random(seed)
-        for made_good, name in enumerate(names, 3 + 2 + 1):
+        for mended, name in enumerate(names, 3 + 2 + 1):
             self.kill(run, name)
             wait_until(lambda: self.count_events(run, "replica_in_sync") + self.count_events(run, "worker_joined") >=
-                       made_good or run.process.poll() is not None, 20, f"{name} is made good; {run.output}")
+                       mended or run.process.poll() is not None, 20, f"{name} is made good; {run.output}")
             time.sleep(chance.uniform(0, rest))  # when, not whether: the moment is what is drawn
 
     def wait_for_a_clock(self, run):

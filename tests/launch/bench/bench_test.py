@@ -147,15 +147,15 @@ class Device(BenchTest):
         steps = [("kernel", *kind, 0) for kind in kinds]
         steps += [("queue", *kind, chunk) for chunk in (16 << 10, 64 << 20) for kind in kinds]
         steps += [("host", kind, 3, chunk) for chunk in (16 << 10, 64 << 20) for kind in ("sgd", "adam")]
-        self.assertEqual([(one["path"], one["optimizer"], one["inputs"], one["chunk_bytes"])
-                          for one in found["steps"]], steps)
-        for one in found["steps"]:
-            self.assertEqual((len(one["seconds"]), len(one["copy_seconds"])), (2, 2))
-            self.assertGreaterEqual(one["batch_steps"], 1)
+        self.assertEqual([(step["path"], step["optimizer"], step["inputs"], step["chunk_bytes"])
+                          for step in found["steps"]], steps)
+        for step in found["steps"]:
+            self.assertEqual((len(step["seconds"]), len(step["copy_seconds"])), (2, 2))
+            self.assertGreaterEqual(step["batch_steps"], 1)
             for name in ("gb_per_s", "copy_gb_per_s", "share", "share_min", "share_max", "median_seconds"):
-                self.assertTrue(0 < one[name] < math.inf, (one, name))
-            self.assertTrue(one["share_min"] <= one["share"] <= one["share_max"])
-        adam = next(one for one in found["steps"] if (one["path"], one["optimizer"]) == ("kernel", "adam"))
+                self.assertTrue(0 < step[name] < math.inf, (step, name))
+            self.assertTrue(step["share_min"] <= step["share"] <= step["share_max"])
+        adam = next(step for step in found["steps"] if (step["path"], step["optimizer"]) == ("kernel", "adam"))
         self.assertEqual((adam["bytes_moved"], adam["copy_bytes"]), (65536 * (3 + 2 * 3), 65536 * 2))
 
     def test_a_table_is_for_people(self):
