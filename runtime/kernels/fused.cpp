@@ -82,6 +82,39 @@ void sum_here(const dense_inputs& inputs, const chunk_arrays& at) {
   by_type(sum_step{}, inputs, at);
 }
 
+template <class Step>
+void by_count_around_gaps(const Step& step, const dense_inputs& inputs,
+                          const chunk_arrays& at) {
+  const auto run = [&](auto sum) {
+    for (std::size_t k = 0; k < std::size(sum.data); ++k)
+      sum.data[k] = static_cast<const float*>(inputs.data[k]);
+    pass_around_gaps(step, sum, at);
+  };
+  switch (inputs.count) {
+    case 1:
+      return run(gapped_sum<1>());
+    case 2:
+      return run(gapped_sum<2>());
+    case 4:
+      return run(gapped_sum<4>());
+  }
+}
+
+void step_around_gaps_here(const coefficients& c, const dense_inputs& inputs,
+                           const chunk_arrays& at) {
+  switch (c.kind) {
+#define TIDEGATE_CASE(name, number) \
+  case optimizer_kind::name:        \
+    return by_count_around_gaps(name##_step{c}, inputs, at);
+    TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
+#undef TIDEGATE_CASE
+  }
+}
+
+void sum_around_gaps_here(const dense_inputs& inputs, const chunk_arrays& at) {
+  by_count_around_gaps(sum_step{}, inputs, at);
+}
+
 template <element A, element B>
 void add_pair(const operand& a, const operand& b, const chunk_arrays& at) {
   pass(sum_step{},
@@ -125,6 +158,8 @@ namespace {
 HWY_EXPORT(step_here);
 HWY_EXPORT(sum_here);
 HWY_EXPORT(add_here);
+HWY_EXPORT(step_around_gaps_here);
+HWY_EXPORT(sum_around_gaps_here);
 
 chunk_arrays only_after(float* out, std::size_t n) {
   chunk_arrays arrays;
@@ -144,6 +179,16 @@ void fused_step(const coefficients& options, const dense_inputs& inputs,
 void fused_sum(const dense_inputs& inputs, float* out, std::size_t n) {
   TIDEGATE_ASSERT(is_fused(inputs.type, inputs.count), "there is a loop for these inputs");
   HWY_DYNAMIC_DISPATCH(sum_here)(inputs, only_after(out, n));
+}
+
+void fused_step_around_gaps(const coefficients* options, const dense_inputs& inputs,
+                            const chunk_arrays& at) {
+  TIDEGATE_ASSERT(inputs.type == element::float32 && is_fused_around_gaps(inputs.count),
+                  "there is a loop for these inputs");
+  if (options != nullptr)
+    HWY_DYNAMIC_DISPATCH(step_around_gaps_here)(*options, inputs, at);
+  else
+    HWY_DYNAMIC_DISPATCH(sum_around_gaps_here)(inputs, at);
 }
 
 void add(const operand& a, const operand& b, float* out, std::size_t n) {

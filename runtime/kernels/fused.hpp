@@ -45,6 +45,17 @@ void fused_step(const coefficients& options, const dense_inputs& inputs,
                 const chunk_arrays& at);
 void fused_sum(const dense_inputs& inputs, float* out, std::size_t n);
 
+// Numbers of inputs with gaps that fused_step_around_gaps has a loop for; others are summed in
+// blocks first.
+constexpr bool is_fused_around_gaps(std::size_t count) noexcept {
+  return count == 1 || count == 2 || count == 4;
+}
+
+// The same of float32 with gaps; without `options` it sets the parameters to the sum.
+// Parameters of elements whose sum is a gap stay, and are read from `at.before`.
+void fused_step_around_gaps(const coefficients* options, const dense_inputs& inputs,
+                            const chunk_arrays& at);
+
 struct operand {
   const void* data = nullptr;
   element type = element::float32;

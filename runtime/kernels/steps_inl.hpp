@@ -76,6 +76,40 @@ HWY_NOINLINE void pass(Step step, Sum sum, chunk_arrays at) {
   for (; i < at.n; ++i) step_at(single, step, sum, at, i);
 }
 
+template <class Step, class Sum>
+HWY_INLINE void step_or_keep(const Step& step, const Sum& sum, const chunk_arrays& at,
+                             std::size_t i) {
+  const hn::CappedTag<float, 1> single;
+  const float total = hn::GetLane(sum(single, i));
+  if (!is_gap(total)) return step_at(single, step, sum, at, i);
+  at.after[i] = at.before[i];
+  if (at.sum != nullptr) at.sum[i] = total;
+}
+
+// The same where the sum may have gaps: elements that are gaps keep their parameters. Most
+// vectors have none, or nothing else.
+template <class Step, class Sum>
+HWY_NOINLINE void pass_around_gaps(Step step, Sum sum, chunk_arrays at) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= at.n; i += lanes) {
+    prefetch<Step>(sum, at, i + floats_ahead);
+    const auto total = sum(d, i);
+    const auto gaps = gaps_of(d, total);
+    if (hn::AllFalse(d, gaps)) {
+      if (at.sum != nullptr) hn::StoreU(total, d, at.sum + i);
+      hn::StoreU(step(d, total, at, i), d, at.after + i);
+    } else if (hn::AllTrue(d, gaps)) {
+      if (at.sum != nullptr) hn::StoreU(total, d, at.sum + i);
+      if (at.after != at.before) hn::StoreU(hn::LoadU(d, at.before + i), d, at.after + i);
+    } else {
+      for (std::size_t k = i; k < i + lanes; ++k) step_or_keep(step, sum, at, k);
+    }
+  }
+  for (; i < at.n; ++i) step_or_keep(step, sum, at, i);
+}
+
 }  // namespace tidegate::runtime::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/gaps.hpp"
 #include "runtime/kernels/tree.hpp"
 #include "runtime/optimizers/registry.hpp"
 
@@ -34,6 +35,28 @@ operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint6
   return {out, element::float32};
 }
 
+// The same where gaps are possible: one pass over the block for each addition.
+const float* sum_block_around_gaps(std::span<const gradient> inputs, std::uint64_t lo,
+                                   std::uint64_t span, std::size_t offset, float* out,
+                                   std::size_t n) {
+  if (inputs.size() == 1) {
+    TIDEGATE_ASSERT(inputs[0].type == element::float32, "gaps are told by the bits of float32");
+    return static_cast<const float*>(inputs[0].data) + offset;
+  }
+  const auto at = first_fork(inputs, lo, span);
+  alignas(64) float scratch[block];
+  const auto* a = sum_block_around_gaps(inputs.first(at.left), at.lo, at.half, offset, out, n);
+  const auto* b = sum_block_around_gaps(inputs.subspan(at.left), at.lo + at.half, at.half,
+                                        offset, scratch, n);
+  add_around_gaps(a, b, out, n);
+  return out;
+}
+
+const float* sum_block(std::span<const gradient> inputs, std::size_t offset, float* out,
+                       std::size_t n) {
+  return sum_block_around_gaps(inputs, 0, ranks_spanned(inputs), offset, out, n);
+}
+
 coefficients make_coefficients(const optimizer& options, beta_powers& powers, float scale) {
   const auto rates = next_rates(options, traits_of(options.kind).corrects_bias, powers);
   coefficients c;
@@ -62,10 +85,35 @@ chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) 
   return arrays;
 }
 
+// A step, or without `options` the assignment of the sum.
+void step_around_gaps(const coefficients* options, std::span<const gradient> inputs,
+                      const chunk_arrays& arrays) {
+  dense_inputs dense;
+  if (find_dense(inputs, dense) && is_fused_around_gaps(dense.count))
+    return fused_step_around_gaps(options, dense, arrays);
+  alignas(64) float scratch[block];
+  dense_inputs alone;
+  alone.count = 1;
+  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
+    const std::size_t n = std::min(block, arrays.n - offset);
+    auto* out = arrays.sum ? arrays.sum + offset : scratch;
+    alone.data[0] = sum_block(inputs, offset, out, n);
+    fused_step_around_gaps(options, alone, part(arrays, offset, n));
+  }
+}
+
 }  // namespace
 
-void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
+void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n, gaps where) {
   TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
+  if (where == gaps::possible) {
+    for (std::size_t offset = 0; offset < n; offset += block) {
+      const std::size_t length = std::min(block, n - offset);
+      const auto* sum = sum_block(inputs, offset, out + offset, length);
+      if (sum != out + offset) std::copy_n(sum, length, out + offset);
+    }
+    return;
+  }
   dense_inputs dense;
   if (find_dense(inputs, dense)) return fused_sum(dense, out, n);
   for (std::size_t offset = 0; offset < n; offset += block)
@@ -78,6 +126,7 @@ void apply_update(const optimizer& options, beta_powers& powers,
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
   const auto c = make_coefficients(options, powers, scale);
   TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
+  if (options.lazy) return step_around_gaps(&c, inputs, arrays);
   dense_inputs dense;
   if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
   alignas(64) float scratch[block];
@@ -91,12 +140,19 @@ void apply_update(const optimizer& options, beta_powers& powers,
   }
 }
 
-double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n) {
+double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n,
+                      gaps where) {
   squares sums{};
   if (inputs.empty()) return 0;
   alignas(64) float scratch[block];
   for (std::size_t offset = 0; offset < n; offset += block) {
     const std::size_t part = std::min(block, n - offset);
+    if (where == gaps::possible) {
+      const auto* sum = sum_block(inputs, offset, scratch, part);
+      std::transform(sum, sum + part, scratch, [](float x) { return is_gap(x) ? 0.0F : x; });
+      add_squares(scratch, scale, part, sums);
+      continue;
+    }
     auto sum = sum_range(inputs, 0, ranks_spanned(inputs), offset, scratch, part);
     if (sum.type != element::float32) {  // one input alone
       dense_inputs alone{.data = {sum.data}, .count = 1, .type = sum.type};
@@ -110,7 +166,8 @@ double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t
   return sums[0];
 }
 
-void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays) {
+void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays, gaps where) {
+  if (where == gaps::possible) return step_around_gaps(nullptr, inputs, arrays);
   tree_sum(inputs, arrays.after, arrays.n);
   if (arrays.sum != nullptr) std::copy_n(arrays.after, arrays.n, arrays.sum);
 }

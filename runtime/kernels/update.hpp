@@ -39,8 +39,17 @@ struct gradient {
   element type = element::float32;
 };
 
-// out = tree sum of `inputs` (at least one). `out` may not overlap an input.
-void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n);
+// Whether gradients, which are float32 then, may have gaps (gaps.hpp).
+enum class gaps : std::uint8_t { none, possible };
+
+inline gaps gaps_of(const optimizer_options& options) noexcept {
+  return options.lazy ? gaps::possible : gaps::none;
+}
+
+// out = tree sum of `inputs` (at least one). `out` may not overlap an input. Where gaps are
+// possible, the sum may have some, too.
+void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n,
+              gaps where = gaps::none);
 
 using optimizer = optimizer_options;
 using runtime::beta_powers;
@@ -58,18 +67,22 @@ struct chunk_arrays {
 // One step with g = scale * tree_sum(inputs), each element clipped as options.clip_value says,
 // as the optimizer's header says (runtime/optimizers/NAME.hpp). The rate is
 // options.learning_rate: options_at() has followed the schedule. `powers`: after the steps made
-// so far. A NaN is not clipped.
+// so far. A NaN is not clipped. If options.lazy, gradients may have gaps, and an element whose
+// sum is one keeps its parameter and its state.
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 
-// Sets the parameters to tree_sum(inputs), and leaves `before` and the state alone.
-void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays);
+// Sets the parameters to tree_sum(inputs), and leaves the state alone. `before` is read where
+// the sum has gaps, which keep their parameters.
+void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays,
+                gaps where = gaps::none);
 
 // Sum of the squares of the elements of scale * tree_sum(inputs), in float64: blocks of 256
 // elements one after the other, each dealt to 32 numbers in turn, which are summed in a tree in
-// the end. The bits depend on what those of tree_sum() do, and on where a chunk begins. 0
-// without inputs.
-double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n);
+// the end. The bits depend on what those of tree_sum() do, and on where a chunk begins. A gap
+// counts as 0. Returns 0 without inputs.
+double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n,
+                      gaps where = gaps::none);
 
 // Index of the first NaN or infinity among n elements, or n.
 std::size_t first_not_finite(const void* data, element type, std::size_t n) noexcept;

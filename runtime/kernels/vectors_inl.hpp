@@ -15,6 +15,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "runtime/kernels/gaps.hpp"
 #include "runtime/kernels/update.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -82,6 +83,19 @@ HWY_INLINE hn::Vec<D> load(D d, const stored<Type>* at) {
   }
 }
 
+// Which elements are gaps. Compared as numbers they are equal to nothing.
+template <class D>
+HWY_INLINE hn::Mask<D> gaps_of(D d, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> u;
+  return hn::RebindMask(d, hn::Eq(hn::BitCast(u, x), hn::Set(u, gap_bits)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> add_around_gaps(D d, hn::Vec<D> x, hn::Vec<D> y) {
+  const auto sum = hn::IfThenElse(gaps_of(d, y), x, hn::Add(x, y));
+  return hn::IfThenElse(gaps_of(d, x), y, sum);
+}
+
 // The tree over `Count` arrays of one type, in registers.
 template <element Type, std::size_t Count>
 struct dense_sum {
@@ -94,6 +108,29 @@ struct dense_sum {
     } else {
       constexpr std::size_t left = std::size_t{1} << (std::bit_width(N - 1) - 1);
       return hn::Add(range<First, left>(d, i), range<First + left, N - left>(d, i));
+    }
+  }
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, std::size_t i) const {
+    return range<0, Count>(d, i);
+  }
+  HWY_INLINE void prefetch(std::size_t i) const {
+    for (std::size_t k = 0; k < Count; ++k) hwy::Prefetch(data[k] + i);
+  }
+};
+
+// The same tree over arrays of float32 that may have gaps.
+template <std::size_t Count>
+struct gapped_sum {
+  const float* data[Count];
+
+  template <std::size_t First, std::size_t N, class D>
+  HWY_INLINE hn::Vec<D> range(D d, std::size_t i) const {
+    if constexpr (N == 1) {
+      return hn::LoadU(d, data[First] + i);
+    } else {
+      constexpr std::size_t left = std::size_t{1} << (std::bit_width(N - 1) - 1);
+      return add_around_gaps(d, range<First, left>(d, i), range<First + left, N - left>(d, i));
     }
   }
   template <class D>

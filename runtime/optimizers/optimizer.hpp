@@ -29,6 +29,9 @@ struct optimizer_options {
   // step; 0: it is taken as it is.
   float clip_value = 0.0F;
   rate_schedule schedule;
+  // Elements that nobody pushes in a clock make no step in it, and the correction of a bias is
+  // that of the clock: workers may push ranges of the table.
+  bool lazy = false;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
@@ -79,6 +82,16 @@ struct beta_powers {
   double beta1 = 1.0;
   double beta2 = 1.0;
 };
+
+// Returns the powers after so many steps, which is what those of a lazy optimizer are at the
+// clock of that number: by repeated squaring, with the same bits on every machine.
+beta_powers powers_after(const optimizer_options& options, std::uint64_t steps) noexcept;
+
+// Returns the powers before a step of this clock; `powers`: after the steps made so far.
+inline beta_powers powers_before(const optimizer_options& options, const beta_powers& powers,
+                                 std::uint64_t clock) noexcept {
+  return options.lazy ? powers_after(options, clock) : powers;
+}
 
 // Returns the rates of the next step, and moves `powers` on.
 inline step_rates<float> next_rates(const optimizer_options& options, bool corrects_bias,

@@ -2,7 +2,13 @@
 
 #include <vector>
 
+#include "runtime/optimizers/power.hpp"
+
 namespace tidegate::runtime {
+
+beta_powers powers_after(const optimizer_options& options, std::uint64_t steps) noexcept {
+  return {.beta1 = power_of(options.beta1, steps), .beta2 = power_of(options.beta2, steps)};
+}
 
 std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept {
   for (const auto& traits : optimizers_known)

@@ -1,16 +1,10 @@
 #include "runtime/optimizers/schedule.hpp"
 
+#include "runtime/optimizers/power.hpp"
+
 namespace tidegate::runtime {
 
 namespace {
-
-// Squaring, so that the number of roundings is that of the exponent's bits.
-double power(double base, std::uint64_t exponent) {
-  double result = 1.0;
-  for (; exponent > 0; exponent /= 2, base *= base)
-    if (exponent % 2 == 1) result *= base;
-  return result;
-}
 
 // The sine of pi x for x in [0, 1/2]: Taylor's series, whose rest is below 1e-17 there. Not
 // std::sin, whose last bit is the C library's choice.
@@ -44,7 +38,7 @@ double share_at(const rate_schedule& schedule, std::uint64_t clock) noexcept {
     case schedule_kind::constant:
       return 1.0;
     case schedule_kind::step:
-      return power(factor, passed / schedule.clocks);
+      return power_of(factor, passed / schedule.clocks);
     case schedule_kind::cosine:
       if (passed >= schedule.clocks) return factor;
       return factor +

@@ -76,6 +76,27 @@ TEST(schedule, a_step_has_the_rate_of_its_clock_and_the_other_options) {
   }
 }
 
+// A lazy optimizer has powers that follow from the clock alone.
+TEST(schedule, powers_before_a_step_are_those_of_its_clock) {
+  optimizer_options options;
+  options.beta1 = 0.5F;
+  options.beta2 = 0.25F;
+  const beta_powers made{.beta1 = 0.125, .beta2 = 0.75};
+  EXPECT_EQ(powers_before(options, made, 7).beta1, 0.125);
+  options.lazy = true;
+  EXPECT_EQ(powers_before(options, made, 0).beta1, 1.0);
+  EXPECT_EQ(powers_before(options, made, 3).beta1, 0.125);
+  EXPECT_EQ(powers_before(options, made, 3).beta2, 0.015625);
+  EXPECT_EQ(powers_before(options, made, 1'000'000).beta1, 0.0);
+}
+
+TEST(schedule, has_the_same_powers_everywhere) {
+  optimizer_options options;
+  options.beta2 = 0.999F;
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(powers_after(options, 1000).beta2),
+            4600295517194707569U);
+}
+
 TEST(schedule, a_factor_of_workers_multiplies_it_where_a_rate_means_anything) {
   for (const auto& traits : optimizers_known) {
     auto options = traits.defaults;
