@@ -15,7 +15,8 @@ auto inspect(Inspector& f, rate_schedule& x) {
 template <class Inspector>
 auto inspect(Inspector& f, optimizer_options& x) {
   return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
-           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay, x.clip_value, x.schedule);
+           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay, x.clip_value, x.schedule,
+           x.lazy);
 }
 
 }  // namespace tidegate::runtime

@@ -20,7 +20,8 @@ runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                       .epsilon = wanted.epsilon,
                                       .weight_decay = wanted.weight_decay,
                                       .clip_value = wanted.clip_value,
-                                      .schedule = schedule},
+                                      .schedule = schedule,
+                                      .lazy = wanted.lazy},
                                      table);
 }
 

@@ -22,6 +22,14 @@ struct stretch {
   std::span<const float> values;
 };
 
+// The elements [first, last) of a table.
+struct element_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  friend bool operator==(const element_range&, const element_range&) = default;
+};
+
 // How a table's learning rate follows the clocks of its steps: the step of clock c is made at
 // the optimizer's rate times a share that depends on c alone. docs/yaml.md has the defaults.
 struct schedule {
@@ -50,6 +58,10 @@ struct optimizer {
   // Brings each element of the reduced gradient into [-clip_value, clip_value]; 0: no limit.
   std::optional<float> clip_value = std::nullopt;
   std::optional<tidegate::schedule> schedule = std::nullopt;
+  // An element that no worker pushes in a clock makes no step in it: neither its parameter nor
+  // its state changes, and Adam corrects its bias as of the clock. Needed to push ranges of the
+  // table; false where it is not given.
+  std::optional<bool> lazy = std::nullopt;
 };
 
 struct table_options {

@@ -78,6 +78,9 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
   add("schedule.factor", "real", "0.1; cosine 0",
       std::string(policies::schedule_factor_text) + "; only with kind step or cosine",
       "what the rate is multiplied by");
+  add("lazy", "choice", "false", "true, false",
+      "whether an element that no worker pushes in a clock makes no step; ranges are pushed "
+      "only then");
 }
 
 }  // namespace tidegate::launch

@@ -13,6 +13,7 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::size_t dimensions_max = 8;
+constexpr std::pair<std::string_view, bool> truth_words[] = {{"true", true}, {"false", false}};
 
 // A value that only some optimizers have. One that the file gives and a --set of the name makes
 // pointless is dropped without a word.
@@ -91,8 +92,6 @@ bool read_shape(const section& from, std::vector<std::uint64_t>& into) {
   return ok && fits;
 }
 
-constexpr std::pair<std::string_view, bool> truth_words[] = {{"true", true}, {"false", false}};
-
 policies::init_spec read_init(const section& from) {
   policies::init_spec init;
   bool pushed = false;
@@ -139,6 +138,7 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
     };
     if (has(option::schedule)) spec.schedule = base.schedule;
     if (has(option::clip_value)) spec.clip_value = base.clip_value;
+    spec.lazy = base.lazy;
     // The job's rate is of optimizers that step as its own does.
     if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
       spec.learning_rate = base.learning_rate;
@@ -151,6 +151,7 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
     spec.schedule = read_schedule(from.child("schedule"), spec.schedule);
   else if (known && from.get("schedule") != nullptr)
     from.wrong("schedule", "does not belong to this optimizer");
+  from.choice<bool>("lazy", spec.lazy, truth_words);
   return spec;
 }
 

@@ -43,6 +43,7 @@ std::string optimizer_text(const policies::optimizer_spec& o) {
       text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
   if (o.schedule != runtime::rate_schedule())
     text += ", schedule: " + schedule_text(o.schedule);
+  if (o.lazy) text += ", lazy: true";
   return text + "}";
 }
 

@@ -98,7 +98,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.tables.*.init.uniform", .type="real", .preset="-", .allowed="a finite number >= 0", .doc="uniform in [-a, a), drawn from the job's seed"},
   {.path="jobs.*.tables.*.init.pushed", .type="choice", .preset="false", .allowed="true, false", .doc="the sum of what workers push at clock 0, whatever the optimizer; 0 before"},
   {.path="jobs.*.tables.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="the same value everywhere"},
-  {.path="jobs.*.tables.*.optimizer", .type="map", .preset="the job's", .allowed="a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule and clip_value stay the job's)"},
+  {.path="jobs.*.tables.*.optimizer", .type="map", .preset="the job's", .allowed="a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule, clip_value and lazy stay the job's)"},
 };
 // clang-format on
 

@@ -48,7 +48,8 @@ json encode(const optimizer_spec& spec) {
           {"epsilon", spec.epsilon},
           {"weight_decay", spec.weight_decay},
           {"clip_value", spec.clip_value},
-          {"schedule", encode(spec.schedule)}};
+          {"schedule", encode(spec.schedule)},
+          {"lazy", spec.lazy ? 1U : 0U}};
 }
 
 bool all_finite(const chunk_description& chunk) {
@@ -124,6 +125,8 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
     optimizer.clip_value = static_cast<float>(fields.real("clip_value"));
   if (from.contains("schedule"))
     optimizer.schedule = decode_schedule(fields.object("schedule"), subject, problem);
+  // Those before ranges do not say it.
+  if (from.contains("lazy")) optimizer.lazy = fields.number("lazy", 1) == 1;
   return optimizer;
 }
 

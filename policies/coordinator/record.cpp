@@ -44,14 +44,17 @@ json encode_bits(const optimizer_spec& spec) {
           static_cast<std::uint32_t>(spec.schedule.kind),
           spec.schedule.warmup,
           spec.schedule.clocks,
-          bits(spec.schedule.factor)};
+          bits(spec.schedule.factor),
+          spec.lazy ? 1U : 0U};
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  // Journals of Tidegate 0.2 have neither clip value nor schedule.
-  constexpr std::size_t size_before = 7, size_now = 12;
-  const bool is_short = fields.array("optimizer").size() == size_before;
-  auto values = row(fields, "optimizer", is_short ? size_before : size_now, any_32, problem);
+  // Journals of Tidegate 0.2 have neither clip value nor schedule; those before ranges do not
+  // say whether it is lazy.
+  constexpr std::size_t size_now = 13;
+  const auto found = fields.array("optimizer").size();
+  const auto size = found == 7 || found == 12 ? found : size_now;
+  auto values = row(fields, "optimizer", size, any_32, problem);
   values.resize(size_now);
   const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
   const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
@@ -62,17 +65,16 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
       problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
     return {};
   }
-  optimizer_spec optimizer = {
-      .kind = *kind,
-      .learning_rate = real(1),
-      .momentum = real(2),
-      .beta1 = real(3),
-      .beta2 = real(4),
-      .epsilon = real(5),
-      .weight_decay = real(6),
-      .clip_value = real(7),
-      .schedule = {
-          .kind = *schedule, .warmup = number(9), .clocks = number(10), .factor = real(11)}};
+  optimizer_spec optimizer = {.kind = *kind,
+                              .learning_rate = real(1),
+                              .momentum = real(2),
+                              .beta1 = real(3),
+                              .beta2 = real(4),
+                              .epsilon = real(5),
+                              .weight_decay = real(6),
+                              .clip_value = real(7),
+                              .schedule = {*schedule, number(9), number(10), real(11)},
+                              .lazy = number(12) != 0};
   if (problem.ok() && !is_complete(optimizer.schedule))
     problem = {errc::corrupt, "a schedule without clocks"};
   return optimizer;

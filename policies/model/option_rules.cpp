@@ -118,6 +118,10 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
       return runtime::fail(
           refused(table, "optimizer.schedule is given without a name of an optimizer",
                   runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
+    if (options.lazy)
+      return runtime::fail(
+          refused(table, "optimizer.lazy is given without a name of an optimizer",
+                  runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
     return optimizer_spec();
   }
   const auto known = runtime::find_optimizer(name);
@@ -143,6 +147,7 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
     if (!schedule) return runtime::fail(schedule.error());
     spec.schedule = *schedule;
   }
+  spec.lazy = options.lazy.value_or(false);
   return spec;
 }
 

@@ -32,6 +32,7 @@ struct optimizer_options {
   std::optional<float> weight_decay = std::nullopt;
   std::optional<float> clip_value = std::nullopt;
   std::optional<schedule_options> schedule = std::nullopt;
+  std::optional<bool> lazy = std::nullopt;
 };
 
 // The values that one option may have, and the optimizers that it belongs to.

@@ -68,17 +68,19 @@ TEST_F(messages_test, shard_calls) {
   policies::open_table_call table;
   table.token = 1;
   table.table = 2;
-  table.optimizer = {
-      .kind = policies::optimizer_kind::adam,
-      .learning_rate = 0.1F,
-      .momentum = 0.2F,
-      .beta1 = 0.3F,
-      .beta2 = 0.4F,
-      .epsilon = 0.5F,
-      .weight_decay = 0.6F,
-      .clip_value = 0.7F,
-      .schedule = {
-          .kind = runtime::schedule_kind::cosine, .warmup = 11, .clocks = 12, .factor = 0.8F}};
+  table.optimizer = {.kind = policies::optimizer_kind::adam,
+                     .learning_rate = 0.1F,
+                     .momentum = 0.2F,
+                     .beta1 = 0.3F,
+                     .beta2 = 0.4F,
+                     .epsilon = 0.5F,
+                     .weight_decay = 0.6F,
+                     .clip_value = 0.7F,
+                     .schedule = {.kind = runtime::schedule_kind::cosine,
+                                  .warmup = 11,
+                                  .clocks = 12,
+                                  .factor = 0.8F},
+                     .lazy = true};
   table.init = {policies::init_kind::uniform, 0.25F};
   table.init_key = 99;
   table.places = {{.chunk = 1, .shard = 2, .first = 3, .elements = 4},

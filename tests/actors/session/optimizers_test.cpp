@@ -29,6 +29,7 @@ TEST(optimizers, take_what_is_given) {
   wanted.epsilon = 0.5F;
   wanted.weight_decay = 0.6F;
   wanted.clip_value = 0.7F;
+  wanted.lazy = true;
   wanted.schedule = schedule{.kind = "cosine", .warmup = 5, .clocks = 9, .factor = 0.5F};
   auto expected = policies::default_optimizer(optimizer_kind::adamw);
   expected.learning_rate = 0.1F;
@@ -37,11 +38,21 @@ TEST(optimizers, take_what_is_given) {
   expected.epsilon = 0.5F;
   expected.weight_decay = 0.6F;
   expected.clip_value = 0.7F;
+  expected.lazy = true;
   expected.schedule = {
       .kind = runtime::schedule_kind::cosine, .warmup = 5, .clocks = 9, .factor = 0.5F};
   const auto spec = to_spec(wanted, "t");
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(*spec, expected);
+}
+
+TEST(optimizers, without_a_name_are_not_lazy) {
+  optimizer wanted;
+  wanted.lazy = true;
+  const auto spec = to_spec(wanted, "fc1");
+  ASSERT_FALSE(spec);
+  EXPECT_THAT(spec.error().message(),
+              testing::HasSubstr("optimizer.lazy is given without a name of an optimizer"));
 }
 
 TEST(optimizers, that_are_not_known_are_refused_by_name) {

@@ -94,14 +94,16 @@ TEST(parse_cluster, a_schedule_has_the_defaults_of_its_kind_and_tables_keep_the_
   using runtime::rate_schedule;
   using runtime::schedule_kind;
   const auto spec = parse_cluster(
-      with_job("    optimizer: {name: momentum, clip_value: 2, schedule: {kind: step, clocks: "
-               "30, warmup: 5}}\n"
-               "    tables:\n"
-               "      same: {shape: [1]}\n"
-               "      other: {shape: [1], optimizer: {name: adam}}\n"
-               "      sums: {shape: [1], optimizer: {name: assign}}\n"
-               "      own: {shape: [1], optimizer: {clip_value: 0, schedule: {kind: cosine, "
-               "clocks: 8}}}\n"),
+      with_job(
+          "    optimizer: {name: momentum, clip_value: 2, lazy: true, schedule: {kind: step, "
+          "clocks: 30, warmup: 5}}\n"
+          "    tables:\n"
+          "      same: {shape: [1]}\n"
+          "      other: {shape: [1], optimizer: {name: adam}}\n"
+          "      sums: {shape: [1], optimizer: {name: assign}}\n"
+          "      own: {shape: [1], optimizer: {clip_value: 0, lazy: false, schedule: {kind: "
+          "cosine, "
+          "clocks: 8}}}\n"),
       "c.yaml", {});
   ASSERT_TRUE(spec) << spec.error().message();
   const rate_schedule step{
@@ -110,13 +112,16 @@ TEST(parse_cluster, a_schedule_has_the_defaults_of_its_kind_and_tables_keep_the_
   EXPECT_EQ(job.optimizer.schedule, step);
   EXPECT_EQ(job.optimizer.clip_value, 2.0F);
   ASSERT_EQ(job.tables.size(), 4u);
-  EXPECT_EQ(job.tables[2].optimizer, policies::default_optimizer(optimizer_kind::assign));
+  auto sums = policies::default_optimizer(optimizer_kind::assign);
+  sums.lazy = true;
+  EXPECT_EQ(job.tables[2].optimizer, sums);
   for (const auto* name : {"same", "other", "own"}) {
     const auto table = std::find_if(job.tables.begin(), job.tables.end(),
                                     [&](const auto& t) { return t.name == name; });
     ASSERT_NE(table, job.tables.end()) << name;
     const bool own = table->name == "own";
     EXPECT_EQ(table->optimizer.clip_value, own ? 0.0F : 2.0F) << name;
+    EXPECT_EQ(table->optimizer.lazy, !own) << name;
     EXPECT_EQ(table->optimizer.schedule,
               own ? (rate_schedule{.kind = schedule_kind::cosine, .clocks = 8}) : step)
         << name;

@@ -33,6 +33,7 @@ chunk_description adam_chunk() {
   about.optimizer.clip_value = 0.3F;
   about.optimizer.schedule = {
       .kind = runtime::schedule_kind::cosine, .warmup = 3, .clocks = 100, .factor = 0.1F};
+  about.optimizer.lazy = true;
   about.version = 1ULL << 60;
   about.ranks = {{7, false}, {7, false}, {9, true}, {7, false}};
   return about;
@@ -174,12 +175,12 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
   }
 }
 
-TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule) {
+TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule_and_is_not_lazy) {
   const std::vector<float> values(4);
   const chunk_image chunk = image_of(adam_chunk(), values);
   auto [json, bytes] = write({&chunk, 1});
   const auto whole = json.size();
-  for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)"}) {
+  for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)"}) {
     const auto at = json.find(key);
     ASSERT_NE(at, json.npos) << key;
     const bool is_map = json[at + std::string(key).size() - 1] == '{';

@@ -187,6 +187,7 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   optimizer.clip_value = 0.3F;
   optimizer.schedule = {
       .kind = runtime::schedule_kind::step, .warmup = 3, .clocks = 100, .factor = 0.1F};
+  optimizer.lazy = true;
   restored_cluster from;
   from.epoch = 3;
   from.jobs["a"] = {.id = {2, 9},
