@@ -5,6 +5,7 @@
 
 #include "policies/protocol/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {
 
@@ -64,7 +65,10 @@ status aggregator_shell::open_table(const policies::open_table_call& call) {
     if (place.shard >= upstream_.size())
       return {errc::invalid_argument, "a chunk lives on no upstream"};
   const auto chunks = core_.open_table(call.table, call.places);
-  if (auto added = memory_.add_table(call.table, chunks, sizes_, core_.nodes().size());
+  auto sizes = sizes_;
+  sizes.has_gaps =
+      call.optimizer.lazy && !runtime::is_planted(runtime::planted_bug::aggregator_sums_gaps);
+  if (auto added = memory_.add_table(call.table, chunks, sizes, core_.nodes().size());
       !added.ok()) {
     core_.forget_table(call.table);
     return added;

@@ -12,6 +12,7 @@
 namespace tidegate::actors {
 
 namespace kernels = runtime::kernels;
+using runtime::errc;
 using runtime::status;
 
 shard_store::shard_store(std::shared_ptr<runtime::memory_source> source)
@@ -42,6 +43,11 @@ status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
                               const store_options& options) {
   const auto optimizer = table.optimizer;
+  if (device_ && optimizer.lazy)
+    return {errc::unavailable,
+            "the optimizer of table '" + table.name +
+                "' is lazy, and shards on a device step whole tables only; keep the table's "
+                "job on shards of the host"};
   const auto arrays = policies::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
@@ -200,6 +206,9 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
     step.sum = sum_at(apply.slot, apply.clock).data();
   else if (apply.keeps_sum)
     keep_sum(apply.slot, apply.clock, from.front().payload);
+  step.options.lazy = chunk.optimizer.lazy;
+  if (chunk.optimizer.lazy)
+    engine_->set_powers(apply.slot, runtime::powers_after(chunk.optimizer, apply.clock));
   if (!step.assigns) {
     step.options = runtime::options_at(chunk.optimizer, apply.clock, apply.rate);
     step.scale = policies::scale_of(chunk.reduce, apply.contributors) *
@@ -215,8 +224,9 @@ double shard_store::measure(const effects::measure& step, inputs from) {
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  return kernels::squares_of_sum(
-      gradients_, policies::scale_of(chunk.reduce, step.contributors), chunk.elements);
+  return kernels::squares_of_sum(gradients_,
+                                 policies::scale_of(chunk.reduce, step.contributors),
+                                 chunk.elements, kernels::gaps_of(chunk.optimizer));
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {

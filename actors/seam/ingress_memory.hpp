@@ -24,6 +24,7 @@ struct table_sizes {
   std::uint32_t workers = 1;  // of the job
   std::uint32_t members = 1;  // that push here
   std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
+  bool has_gaps = false;      // gradients may have gaps (runtime/kernels/gaps.hpp)
 };
 
 // The payload of device_attach.

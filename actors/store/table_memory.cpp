@@ -76,14 +76,17 @@ status table_memory::attach(const policies::table_part& part, const runtime::shm
   std::uint64_t offset = 0;
   for (const auto chunk : part.chunks) {
     next_source next;
-    next.source = {
-        .window = *opened, .offset = offset, .shard = part.shard, .moves = moves, .mapped = {}};
+    next.source = {.window = *opened,
+                   .offset = offset,
+                   .shard = part.shard,
+                   .moves = moves,
+                   .alone = alone,
+                   .mapped = {}};
     next.windows = &windows;
     next.segment = name.segment;
     next.version_buffers = version_buffers;
     next.copy_bytes = name.copy_bytes;
     next.begin = name.offset + offset;
-    next.alone = alone;
     // What was found is read on where it is.
     if (moves > 0)
       next_[chunk] = next;
@@ -106,7 +109,7 @@ void table_memory::settle(std::size_t chunk, const next_source& next) {
                            (size % page == 0 || chunk + 1 == places_.size());
   for (std::size_t version_buffer = 0;
        version_buffer < std::min<std::size_t>(rooms, next.version_buffers); ++version_buffer)
-    if (one_array_ && !next.alone && whole_pages && make_room(version_buffer))
+    if (one_array_ && !source.alone && whole_pages && make_room(version_buffer))
       source.mapped[version_buffer] =
           next.windows->find(next.segment)
               ->map_at(rooms_[version_buffer] + at,
@@ -144,23 +147,35 @@ const float* table_memory::at(std::size_t chunk, std::uint32_t version_buffer) c
   return reinterpret_cast<const float*>(bytes);
 }
 
+// Returns the begin of an array of the whole table in which the chunk lies, or null.
+const float* table_memory::array_of(std::size_t chunk, std::uint32_t version_buffer) const {
+  const auto& source = sources_[chunk];
+  const bool in_room =
+      !source.window || (version_buffer < rooms && source.mapped[version_buffer]);
+  return in_room || source.alone ? at(chunk, version_buffer) - places_[chunk].first : nullptr;
+}
+
 void table_memory::found(std::span<const place_found> sources) {
   for (auto next = next_.begin(); next != next_.end();) {
     const auto& is = sources[next->first];
-    const bool due = is.version_buffer != policies::no_version_buffer &&
+    const bool due = is.is_current && is.version_buffer != policies::no_version_buffer &&
                      is.moves == next->second.source.moves;
     if (due) settle(next->first, next->second);
     next = due ? next_.erase(next) : std::next(next);
   }
-  stretches_.clear();
+  reset();
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
+    if (!sources[chunk].is_current) continue;
     const auto& place = places_[chunk];
     if (sources[chunk].version_buffer == policies::no_version_buffer)
       sources_[chunk].window = {};
     const std::span values(at(chunk, sources[chunk].version_buffer), place.elements);
+    const auto* whole = array_of(chunk, sources[chunk].version_buffer);
+    array_ = stretches_.empty() || whole == array_ ? whole : nullptr;
     if (!stretches_.empty()) {
       auto& last = stretches_.back().values;
-      if (last.data() + last.size() == values.data()) {
+      const bool is_next = stretches_.back().first + last.size() == place.first;
+      if (is_next && last.data() + last.size() == values.data()) {
         last = {last.data(), last.size() + values.size()};
         continue;
       }
@@ -172,6 +187,22 @@ void table_memory::found(std::span<const place_found> sources) {
 void table_memory::gather(std::span<float> out) const {
   for (const auto& stretch : stretches_)
     std::memcpy(out.data() + stretch.first, stretch.values.data(), stretch.values.size_bytes());
+}
+
+std::uint64_t table_memory::copy_ranges(std::span<const runtime::element_range> ranges,
+                                        float* out) const {
+  auto* to = out;
+  for (const auto& range : ranges) {
+    for (const auto& stretch : stretches_) {
+      const auto first = std::max(range.first, stretch.first);
+      const auto last = std::min(range.last, stretch.first + stretch.values.size());
+      if (first >= last) continue;
+      std::memcpy(to, stretch.values.data() + (first - stretch.first),
+                  (last - first) * sizeof(float));
+      to += last - first;
+    }
+  }
+  return static_cast<std::uint64_t>(to - out) * sizeof(float);
 }
 
 std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,

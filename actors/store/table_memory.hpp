@@ -21,6 +21,7 @@
 #include "policies/placement/mappings.hpp"
 #include "policies/placement/placement.hpp"
 #include "policies/worker/core.hpp"
+#include "runtime/base/element_range.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/window.hpp"
@@ -56,15 +57,24 @@ class table_memory {
   // One past pull, as found, per chunk.
   void found(std::span<const place_found> sources);
   // What was found is not read any more: stretches() is empty until the next found().
-  void reset() noexcept { stretches_.clear(); }
+  void reset() noexcept {
+    stretches_.clear();
+    array_ = nullptr;
+  }
   // Whether anything that was found, or will be, is in windows of this shard.
   bool reads(std::uint32_t shard, std::uint32_t moves) const;
   // Where a chunk that was found on the host lies.
   const float* at(std::size_t chunk, std::uint32_t version_buffer) const;
   // Ascending, as few as there are; valid until the next found().
   std::span<const stretch> stretches() const noexcept { return stretches_; }
+  // Returns where the table begins if all that was found lies in one array of it, which can be
+  // read from end to end, though it may say nothing between the stretches; else null.
+  const float* array() const noexcept { return array_; }
   // All of them into `out`, which has room for the table.
   void gather(std::span<float> out) const;
+  // The elements of these ranges, which were found, into `out`, one after the other; returns
+  // the bytes copied.
+  std::uint64_t copy_ranges(std::span<const runtime::element_range> ranges, float* out) const;
   // The chunks that were found in windows into the table that begins at `out`; returns the
   // bytes copied.
   std::uint64_t copy_mapped(std::span<const place_found> sources, float* out) const;
@@ -81,6 +91,7 @@ class table_memory {
     std::uint64_t offset = 0;  // of the chunk within the window
     std::uint32_t shard = 0;
     std::uint32_t moves = 0;
+    bool alone = false;  // the window has all of the table
     // These version buffers are mapped at the chunk's place in their rooms, too.
     std::array<bool, rooms> mapped{};
   };
@@ -93,9 +104,9 @@ class table_memory {
     std::uint32_t version_buffers = 0;
     std::uint64_t copy_bytes = 0;
     std::uint64_t begin = 0;  // of the chunk within a version buffer of the segment
-    bool alone = false;       // all of the table
   };
 
+  const float* array_of(std::size_t chunk, std::uint32_t version_buffer) const;
   bool make_room(std::size_t index);
   void settle(std::size_t chunk, const next_source& next);
   void clear_room(std::size_t chunk);
@@ -110,6 +121,7 @@ class table_memory {
   bool has_windows_ = false;
   std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed
   std::vector<stretch> stretches_;
+  const float* array_ = nullptr;
 };
 
 }  // namespace tidegate::actors

@@ -179,6 +179,7 @@ struct table_grant {
   std::uint64_t elements = 0;
   std::string name;
   table_places places;
+  bool lazy = false;  // its optimizer is: ranges may be pushed
 };
 
 struct worker_hello {

@@ -36,11 +36,13 @@ void shard_core::doorbell(const frame_tag& tag, const doorbell_request& request,
           .tag = whole, .count = 0, .code = code, .where = {}, .applied = false});
     return;
   }
+  auto run = registry().slots_of(tag.table);
+  if (request.count > 0) run = run.subspan(request.first, request.count);
   if (ends_clock) {
-    state_->pushes.push_table(whole, payloads, out);
+    state_->pushes.push_run(whole, run, payloads, out);
     ++whole.clock;
   }
-  if (request.pull) state_->pulls.pull_table(whole, request.is_final, out);
+  if (request.pull) state_->pulls.pull_run(whole, run, request.is_final, out);
   state_->replies.flush(out);
 }
 

@@ -68,17 +68,21 @@ class shard_core {
   // see pull_request. A pull whose tag.request is not above the last one of the rank is
   // dropped.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
-  // What a doorbell asks for all chunks of a table at once. `push` and `skip` are of tag.clock,
-  // at most one of them; `pull` is of the clock after then, else of tag.clock.
+  // What a doorbell asks for a run of a table's chunks at once: `count` of them, from the index
+  // `first` of registry().slots_of(tag.table) on, which has as many; 0: for all. `push` and
+  // `skip` are of tag.clock, at most one of them; `pull` is of the clock after then, else of
+  // tag.clock.
   struct doorbell_request {
     bool push = false;
     bool skip = false;
     bool pull = false;
     bool is_final = false;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
   };
-  // Takes a doorbell in. `payloads`: one for each chunk of registry().slots_of(tag.table), in
-  // that order, if it pushes, else empty; the core owns them as in push(). Where the worker or
-  // the table is unknown it refuses all and appends a release of each payload.
+  // Takes a doorbell in. `payloads`: one for each chunk of the run, in its order, if it pushes,
+  // else empty; the core owns them as in push(). Where the worker or the table is unknown it
+  // refuses all and appends a release of each payload.
   void doorbell(const frame_tag& tag, const doorbell_request& request,
                 std::span<const payload_handle> payloads, shard_effects& out);
 

@@ -262,7 +262,9 @@ void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& heade
   const shard_core::doorbell_request request{.push = has(runtime::frame_flag_push),
                                              .skip = has(runtime::frame_flag_skip),
                                              .pull = has(runtime::frame_flag_pull),
-                                             .is_final = has(runtime::frame_flag_final)};
+                                             .is_final = has(runtime::frame_flag_final),
+                                             .first = header.chunk,
+                                             .count = header.count};
   const auto* worker = state_.links.find(tag);
   if (core().registry().check_worker(tag) != reply_code::ok)
     return core().doorbell(tag, request, {}, pending(tag.job, tag.table));  // refused
@@ -276,8 +278,11 @@ void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& heade
     const auto at = worker->on_device.find(table);
     return at != worker->on_device.end() && at->second.reads_gradients;
   };
+  const auto chunks = whole ? 0 : core().registry().slots_of(tag.table).size();
+  const bool is_of_all = request.count == 0;
   // Not one of ours: a doorbell is for what is attached, in a half that there is.
   if (header.version_buffer >= gradient_halves ||
+      (!is_of_all && (request.first >= chunks || request.count > chunks - request.first)) ||
       (!whole && !(worker->attached.contains(tag.table) && is_read_there(tag.table))) ||
       (whole && !std::all_of(worker->attached.begin(), worker->attached.end(), is_read_there)))
     return state_.shell.note_refusal(tag, reply_code::no_window);
@@ -291,8 +296,11 @@ void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& heade
 void ingress_core::doorbell_table(const frame_tag& tag, const runtime::frame_header& header,
                                   const shard_core::doorbell_request& request) {
   handles_.clear();
+  auto slots = core().registry().slots_of(tag.table);
+  const auto first = is_planted(planted_bug::doorbell_run_from_the_begin) ? 0 : request.first;
+  if (request.count > 0) slots = slots.subspan(first, request.count);
   if (request.push)
-    for (const auto slot : core().registry().slots_of(tag.table))
+    for (const auto slot : slots)
       handles_.push_back(state_.shell.keep_in_place(
           {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table,
           header.version_buffer, slot, (header.flags & runtime::frame_flag_device) != 0));

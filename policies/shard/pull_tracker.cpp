@@ -76,9 +76,10 @@ void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out)
   }
 }
 
-void pull_tracker::pull_table(const frame_tag& tag, bool is_final, shard_effects& out) {
+void pull_tracker::pull_run(const frame_tag& tag, std::span<const std::uint32_t> slots,
+                            bool is_final, shard_effects& out) {
   auto entry = tag;
-  for (const auto slot : state_.registry.table(tag.table).order) {
+  for (const auto slot : slots) {
     auto& chunk = state_.registry.chunk(slot);
     auto code = reply_code::ok;
     entry.chunk = chunk.chunk;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policies/protocol/frame_tag.hpp"
@@ -25,10 +26,11 @@ class pull_tracker {
   void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
   void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
 
-  // Takes in a pull of a chunk, or of every chunk of a table that is known, and carries out
-  // what follows. `is_final`: see pull_request.
+  // Takes in a pull of a chunk, or of each chunk in these slots of a table that is known, and
+  // carries out what follows. `is_final`: see pull_request.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
-  void pull_table(const frame_tag& tag, bool is_final, shard_effects& out);
+  void pull_run(const frame_tag& tag, std::span<const std::uint32_t> slots, bool is_final,
+                shard_effects& out);
   // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.
   void answer(chunk_record& chunk, const frame_tag& tag, reply_code code, shard_effects& out);
   // shard_core::sent(), answer_waiting().

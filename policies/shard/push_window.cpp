@@ -87,13 +87,12 @@ void push_window::push(const frame_tag& tag, payload_handle payload, shard_effec
   state_.steps.carry_out(chunk, tag, out);
 }
 
-void push_window::push_table(const frame_tag& tag, std::span<const payload_handle> payloads,
-                             shard_effects& out) {
-  const auto& order = state_.registry.table(tag.table).order;
-  TIDEGATE_ASSERT(payloads.empty() || payloads.size() == order.size(), "a payload per chunk");
+void push_window::push_run(const frame_tag& tag, std::span<const std::uint32_t> slots,
+                           std::span<const payload_handle> payloads, shard_effects& out) {
+  TIDEGATE_ASSERT(payloads.empty() || payloads.size() == slots.size(), "a payload per chunk");
   auto entry = tag;
-  for (std::uint32_t index = 0; index < order.size(); ++index) {
-    auto& chunk = state_.registry.chunk(order[index]);
+  for (std::size_t index = 0; index < slots.size(); ++index) {
+    auto& chunk = state_.registry.chunk(slots[index]);
     const auto payload = payloads.empty() ? no_payload : payloads[index];
     entry.chunk = chunk.chunk;
     if (const auto code = check_clock(chunk, entry); code != reply_code::ok) {

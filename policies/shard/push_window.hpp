@@ -30,11 +30,11 @@ class push_window {
   // shard_core::begin_push(), cancel_push().
   push_admission begin(const frame_tag& tag, std::uint64_t payload_bytes);
   void cancel(const frame_tag& tag);
-  // Takes in a push of a chunk, or of every chunk of a table (a payload for each, or none), and
-  // carries out what follows. The table is known.
+  // Takes in a push of a chunk, or of each of the table's chunks in these slots (a payload for
+  // each, or none), and carries out what follows. The table is known.
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
-  void push_table(const frame_tag& tag, std::span<const payload_handle> payloads,
-                  shard_effects& out);
+  void push_run(const frame_tag& tag, std::span<const std::uint32_t> slots,
+                std::span<const payload_handle> payloads, shard_effects& out);
 
   // Releases the payload of the push of (rank, clock), which is held (asserted) and is in the
   // parameters or will never be, and answers it with `code`.

@@ -349,6 +349,7 @@ void client_core::send(const worker_effects::send& send) {
   if (moving_.contains(send.shard)) return;  // sent when it has moved
   auto header = header_for(frame_kind::push, send.table, send.shard);
   header.chunk = send.chunk;
+  header.count = send.count;
   header.clock = send.clock;
   header.request = send.request;
   header.rate = send.rate;

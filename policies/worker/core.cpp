@@ -7,6 +7,7 @@
 #include "policies/worker/requests.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/buggify.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -44,13 +45,14 @@ errc worker_core::room(operation op, worker_effects& out) {
 }
 
 errc worker_core::push(std::uint32_t id, operation op, worker_effects& out, std::uint32_t half,
-                       float rate) {
+                       float rate, std::optional<chunk_list> chunks) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
   if (!may_move_on() || table->pull.active || table->pushed_below > clock_)
     return errc::out_of_order;
   begin_push(*table, op, half, rate);
+  if (chunks) table->pushes[clock_ % window].touch(*chunks);
   table->held = commits_.holds(clock_, tables_.size());
   if (!table->held) send_or_wait(id, *table, out);
   return errc::ok;
@@ -111,7 +113,8 @@ void worker_core::send_waiting(worker_effects& out) {
   if (exchanges) send_exchange(out);
 }
 
-errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_effects& out) {
+errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_effects& out,
+                       std::optional<chunk_list> chunks) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
@@ -123,6 +126,17 @@ errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_eff
   ++last_request_;
   table->pull.begin(to_the_end ? clock_vector::infinity : clock_, op,
                     wanted != extent::as_policy, last_request_);
+  if (chunks) {
+    table->pull.ask_only(*chunks);
+    for (auto& source : table->sources)
+      source.is_current =
+          runtime::is_planted(runtime::planted_bug::chunk_found_that_was_not_asked_for);
+    if (chunks->empty()) {
+      table->pull.active = false;
+      out.dones.push_back({op, reply_code::ok});
+      return errc::ok;
+    }
+  }
   send_pull(id, *table, last_request_, out);
   return errc::ok;
 }

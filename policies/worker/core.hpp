@@ -24,10 +24,12 @@
 // (commit_gate.hpp).
 //
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
-// whole, by one doorbell; the others chunk by chunk. One thread. Once warm, nothing allocates.
+// by one doorbell for each run of chunks with one fate, which mostly is the whole part; the
+// others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,15 +79,19 @@ class worker_core {
   //
   // Pushes the gradient that lies in this half of the double buffer (double_buffer.hpp); done
   // when all shards have acknowledged it. `rate` multiplies the learning rate of its step; it
-  // is finite and at least 0.
+  // is finite and at least 0. With `chunks`, which ascend, it skips all others.
+  using chunk_list = std::span<const std::uint32_t>;
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
-                     std::uint32_t half = 0, float rate = 1.0F);
+                     std::uint32_t half = 0, float rate = 1.0F,
+                     std::optional<chunk_list> chunks = std::nullopt);
   // When a pull is answered. as_policy: as soon as the job's policy allows; final_barrier: when
   // all other workers have finished or come to this clock; to_the_end: when all workers have
   // finished, which is allowed after finish() only.
   enum class extent : std::uint8_t { as_policy, final_barrier, to_the_end };
-  // Pulls a table; done when all its chunks are here. tables() then says where they lie.
-  runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
+  // Pulls a table, or these chunks of it; done when all of them are here. tables() then says
+  // where they lie.
+  runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out,
+                     std::optional<chunk_list> chunks = std::nullopt);
   // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
   // Holds pushes back from now on, and commits each clock; done at once. To be called

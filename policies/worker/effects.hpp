@@ -27,7 +27,9 @@ struct worker_effects {
     send_kind kind = send_kind::push;
     std::uint32_t shard = 0;
     std::uint32_t table = 0;  // doorbell: all_tables for every attached one
+    // Doorbell: the index of the first chunk among those of the part, of `count`; 0: all.
     std::uint32_t chunk = 0;
+    std::uint32_t count = 0;
     std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;    // of the push, or else of the pull

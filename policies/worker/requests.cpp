@@ -2,30 +2,32 @@
 
 #include <algorithm>
 
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
+using runtime::is_planted;
+using runtime::planted_bug;
 using send_kind = worker_effects::send_kind;
 using replied = pull_state::replied;
 
 namespace {
 
 worker_effects::send send_of(std::uint32_t id, const push_state& push, bool in_place) {
-  const bool skips = push.op == 0;
   worker_effects::send send;
-  send.kind = in_place ? send_kind::doorbell : skips ? send_kind::skip : send_kind::push;
+  if (in_place) send.kind = send_kind::doorbell;
   send.table = id;
   send.clock = push.clock;
   send.half = push.half;
   send.rate = push.rate;
-  send.pushes = in_place && !skips;
-  send.skips = in_place && skips;
   return send;
 }
 
-worker_effects::send send_of(std::uint32_t id, const pull_state& pull, std::uint64_t request) {
+worker_effects::send send_of(std::uint32_t id, const pull_state& pull, std::uint64_t request,
+                             bool in_place) {
   worker_effects::send send;
+  send.kind = in_place ? send_kind::doorbell : send_kind::pull;
   send.table = id;
   send.clock = pull.clock;
   send.request = request;
@@ -40,87 +42,142 @@ void aim(worker_effects::send& send, const chunk_place& place) {
   send.elements = place.elements;
 }
 
+// Calls visitor(first, chunks) for each longest run of chunks of the part for which `kind` is
+// the same. `first`: the index of the run's first.
+template <class Kind, class Visitor>
+void visit_runs(const table_part& part, const Kind& kind, const Visitor& visitor) {
+  const auto chunks = std::span(part.chunks);
+  for (std::size_t first = 0; first < chunks.size();) {
+    auto end = first + 1;
+    while (end < chunks.size() && kind(chunks[end]) == kind(chunks[first])) ++end;
+    visitor(first, chunks.subspan(first, end - first));
+    first = end;
+  }
+}
+
+// One doorbell of the whole part where it is one run.
+void aim_doorbell(worker_effects::send& send, const table_part& part, std::size_t first,
+                  std::span<const std::uint32_t> run) {
+  const bool whole = run.size() == part.chunks.size();
+  send.chunk = static_cast<std::uint32_t>(first);
+  send.count = whole ? 0 : static_cast<std::uint32_t>(run.size());
+}
+
+// Planted: a push of ranges says nothing of the chunks that they do not touch.
+bool forgets_untouched(const push_state& push) {
+  return push.op != 0 && is_planted(planted_bug::untouched_chunks_not_skipped);
+}
+
+// A push or skip of the chunks of this part for which is_due(chunk); of an attached part it
+// speaks of whole runs.
+template <class IsDue>
+void push_part(const worker_table& table, const table_part& part, const push_state& push,
+               worker_effects::send send, bool is_again, const IsDue& is_due,
+               worker_effects& out) {
+  send.shard = part.shard;
+  const auto skips = [&](std::uint32_t chunk) {
+    if (is_again && is_planted(planted_bug::untouched_chunk_pushed_again)) return push.op == 0;
+    return push.skips(chunk);
+  };
+  if (!part.attached) {
+    for (const auto chunk : part.chunks) {
+      if (!is_due(chunk) || (skips(chunk) && forgets_untouched(push))) continue;
+      send.kind = skips(chunk) ? send_kind::skip : send_kind::push;
+      aim(send, table.places[chunk]);
+      out.sends.push_back(send);
+    }
+    return;
+  }
+  visit_runs(part, skips, [&](std::size_t first, std::span<const std::uint32_t> run) {
+    if (std::none_of(run.begin(), run.end(), is_due)) return;
+    if (skips(run.front()) && forgets_untouched(push)) return;
+    send.skips = skips(run.front());
+    send.pushes = !send.skips;
+    aim_doorbell(send, part, first, run);
+    out.sends.push_back(send);
+  });
+}
+
 }  // namespace
 
 void send_push(std::uint32_t id, const worker_table& table, const push_state& push,
                std::uint64_t request, worker_effects& out) {
+  const auto is_due = [](std::uint32_t) { return true; };
   for (const bool in_place : {true, false}) {
     auto send = send_of(id, push, in_place);
     send.pulls = request != 0;
     send.request = request;
-    for (const auto& part : table.parts) {
-      if (part.attached != in_place) continue;
-      send.shard = part.shard;
-      if (in_place) out.sends.push_back(send);
-      if (in_place) continue;
-      for (const auto chunk : part.chunks) {
-        aim(send, table.places[chunk]);
-        out.sends.push_back(send);
-      }
-    }
+    for (const auto& part : table.parts)
+      if (part.attached == in_place) push_part(table, part, push, send, false, is_due, out);
   }
 }
 
 void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t request,
                worker_effects& out) {
-  auto send = send_of(id, table.pull, request);
+  const auto& pull = table.pull;
   for (const auto& part : table.parts) {
+    auto send = send_of(id, pull, request, part.attached);
     send.shard = part.shard;
-    send.kind = part.attached ? send_kind::doorbell : send_kind::pull;
-    if (part.attached) {
-      out.sends.push_back(send);
-      continue;
-    }
-    for (const auto chunk : part.chunks) {
-      auto of_chunk = send;
-      aim(of_chunk, table.places[chunk]);
-      out.sends.push_back(of_chunk);
-    }
+    visit_runs(
+        part, [&](std::uint32_t chunk) { return pull.asks(chunk); },
+        [&](std::size_t first, std::span<const std::uint32_t> run) {
+          if (!pull.asks(run.front())) return;
+          if (part.attached) {
+            aim_doorbell(send, part, first, run);
+            out.sends.push_back(send);
+            return;
+          }
+          for (const auto chunk : run) {
+            aim(send, table.places[chunk]);
+            out.sends.push_back(send);
+          }
+        });
   }
 }
 
 void resend_push(std::uint32_t id, const worker_table& table, const push_state& push,
                  std::uint32_t shard, worker_effects& out) {
   TIDEGATE_RARE("worker: a push is sent again");
-  for (const auto& part : table.parts) {
-    if (shard != every_shard && part.shard != shard) continue;
-    auto send = send_of(id, push, part.attached);
-    send.shard = part.shard;
-    bool doorbell_sent = false;
-    for (const auto chunk : part.chunks) {
-      if (push.acked[chunk] != 0 || doorbell_sent) continue;
-      doorbell_sent = part.attached;  // once for all
-      if (!doorbell_sent) aim(send, table.places[chunk]);
-      out.sends.push_back(send);
-    }
-  }
+  const auto is_due = [&](std::uint32_t chunk) { return push.acked[chunk] == 0; };
+  for (const auto& part : table.parts)
+    if (shard == every_shard || part.shard == shard)
+      push_part(table, part, push, send_of(id, push, part.attached), true, is_due, out);
 }
 
 void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
                  std::uint64_t request, worker_effects& out) {
   TIDEGATE_RARE("worker: a pull is sent again");
   auto& pull = table.pull;
-  auto send = send_of(id, pull, request);
+  const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };
+  const auto ask_again = [&](std::uint32_t chunk) {
+    if (pull.chunks[chunk] == replied::yes) {
+      // The doorbell asks for its whole run, and moves the lease to what it is answered with.
+      pull.chunks[chunk] = replied::no;
+      ++pull.remaining;
+    }
+    if (is_due(chunk)) pull.requests[chunk] = request;
+  };
   for (const auto& part : table.parts) {
     if (shard != every_shard && part.shard != shard) continue;
+    auto send = send_of(id, pull, request, part.attached);
     send.shard = part.shard;
-    send.kind = part.attached ? send_kind::doorbell : send_kind::pull;
-    const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };
-    if (std::none_of(part.chunks.begin(), part.chunks.end(), is_due)) continue;
-    for (const auto chunk : part.chunks) {
-      if (part.attached && pull.chunks[chunk] == replied::yes) {
-        // The doorbell asks for the whole part, and moves the lease to what it is answered
-        // with.
-        pull.chunks[chunk] = replied::no;
-        ++pull.remaining;
+    if (!part.attached) {
+      for (const auto chunk : part.chunks) {
+        if (!is_due(chunk)) continue;
+        pull.requests[chunk] = request;
+        aim(send, table.places[chunk]);
+        out.sends.push_back(send);
       }
-      if (!is_due(chunk)) continue;
-      pull.requests[chunk] = request;
-      if (part.attached) continue;
-      aim(send, table.places[chunk]);
-      out.sends.push_back(send);
+      continue;
     }
-    if (part.attached) out.sends.push_back(send);
+    visit_runs(
+        part, [&](std::uint32_t chunk) { return pull.asks(chunk); },
+        [&](std::size_t first, std::span<const std::uint32_t> run) {
+          if (std::none_of(run.begin(), run.end(), is_due)) return;
+          for (const auto chunk : run) ask_again(chunk);
+          aim_doorbell(send, part, first, run);
+          out.sends.push_back(send);
+        });
   }
 }
 

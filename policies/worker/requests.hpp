@@ -1,6 +1,6 @@
 // The frames of pushes and pulls: what a worker sends for them, first and again. A part of a
-// table that is attached is pushed and pulled whole, by one doorbell; the others chunk by
-// chunk.
+// table that is attached is pushed and pulled by a doorbell for each run of chunks that share a
+// fate: all of them, unless ranges are pushed or pulled. The others go chunk by chunk.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,12 @@ void push_state::begin(std::uint64_t at_clock, operation named, std::uint32_t in
   retransmit = {};
   remaining = static_cast<std::uint32_t>(acked.size());
   std::fill(acked.begin(), acked.end(), std::uint8_t{0});
+  std::fill(untouched.begin(), untouched.end(), std::uint8_t{0});
+}
+
+void push_state::touch(std::span<const std::uint32_t> touched) {
+  std::fill(untouched.begin(), untouched.end(), std::uint8_t{1});
+  for (const auto chunk : touched) untouched[chunk] = 0;
 }
 
 void pull_state::begin(std::uint64_t at_clock, operation named, bool of_final,
@@ -30,6 +36,12 @@ void pull_state::begin(std::uint64_t at_clock, operation named, bool of_final,
   code = reply_code::ok;
   std::fill(chunks.begin(), chunks.end(), replied::no);
   std::fill(requests.begin(), requests.end(), request);
+}
+
+void pull_state::ask_only(std::span<const std::uint32_t> wanted) {
+  std::fill(chunks.begin(), chunks.end(), replied::not_asked);
+  for (const auto chunk : wanted) chunks[chunk] = replied::no;
+  remaining = static_cast<std::uint32_t>(wanted.size());
 }
 
 const table_part* worker_table::part_at(std::uint32_t shard) const {
@@ -57,7 +69,10 @@ void table_book::add(std::uint32_t id, std::vector<chunk_place> places, std::uin
   if (!fresh) return;
   auto& table = at->second;
   table.pushed_below = clock;
-  for (auto& push : table.pushes) push.acked.resize(places.size());
+  for (auto& push : table.pushes) {
+    push.acked.resize(places.size());
+    push.untouched.resize(places.size());
+  }
   table.pull.chunks.resize(places.size());
   table.pull.requests.resize(places.size());
   table.sources.resize(places.size());

@@ -31,6 +31,7 @@ struct chunk_source {
   std::uint32_t version_buffer = no_version_buffer;
   std::uint32_t moves = 0;
   bool on_device = false;  // of the version buffer's two places
+  bool is_current = true;  // the last pull asked for the chunk
 };
 
 // A run of chunks [first, first + count) of the part of a table on a shard; count 0: all of it.
@@ -42,7 +43,8 @@ struct part_run {
   std::uint32_t count = 0;
 };
 
-// The push, or skip, of one table at one clock.
+// The push, or skip, of one table at one clock. A push of ranges skips the chunks that they do
+// not touch.
 struct push_state {
   bool active = false;  // not acknowledged by all
   std::uint64_t clock = 0;
@@ -50,14 +52,18 @@ struct push_state {
   std::uint32_t half = 0;
   float rate = 1.0F;
   retransmit_timer retransmit;
-  std::uint32_t remaining = 0;      // chunks
-  std::vector<std::uint8_t> acked;  // per chunk
+  std::uint32_t remaining = 0;          // chunks
+  std::vector<std::uint8_t> acked;      // per chunk
+  std::vector<std::uint8_t> untouched;  // per chunk: skipped by a push of ranges
 
   void begin(std::uint64_t at_clock, operation named, std::uint32_t in_half);
+  // Skips all chunks but these.
+  void touch(std::span<const std::uint32_t> touched);
+  bool skips(std::uint32_t chunk) const { return op == 0 || untouched[chunk] != 0; }
 };
 
 struct pull_state {
-  enum class replied : std::uint8_t { no, arriving, yes };
+  enum class replied : std::uint8_t { no, arriving, yes, not_asked };
   bool active = false;
   std::uint64_t clock = 0;
   bool is_final = false;
@@ -69,6 +75,9 @@ struct pull_state {
   std::vector<std::uint64_t> requests;  // per chunk; asked for again it has a new number
 
   void begin(std::uint64_t at_clock, operation named, bool of_final, std::uint64_t request);
+  // Asks for these chunks alone.
+  void ask_only(std::span<const std::uint32_t> wanted);
+  bool asks(std::uint32_t chunk) const { return chunks[chunk] != replied::not_asked; }
   // Returns true if this chunk is being waited for, under this number and in this state.
   bool expects(std::uint32_t chunk, std::uint64_t request, replied state) const {
     return active && requests[chunk] == request && chunks[chunk] == state;

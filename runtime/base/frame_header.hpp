@@ -2,7 +2,7 @@
 // is runtime/transport/frame.hpp's; cores speak of frames in these words.
 //
 // Between processes of one host that have mapped each other's memory (attach) payload does not
-// travel: a `doorbell` says that a whole table's gradient lies there, and is answered for runs
+// travel: a `doorbell` says that a table's gradient lies there, and is answered for runs
 // of chunks. `chunk` then is the index of the first among the table's chunks on that shard. The
 // two processes of a shard's group do likewise with the sums of steps (lend, steps).
 #pragma once
@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 11;
+inline constexpr std::uint8_t frame_version = 12;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -34,7 +34,8 @@ enum class frame_kind : std::uint8_t {
   attach = 7,
   // shard -> worker: where the parameters of that table lie (a shm_handle), or why not.
   attach_ack = 8,
-  // worker -> shard: push, skip or pull of a whole table in place, as its flags say.
+  // worker -> shard: push, skip or pull of a table in place, as its flags say: of `count` of
+  // its chunks on that shard, from the index `chunk` on, or of all with a count of 0.
   doorbell = 9,
   // shard -> worker: a push or skip of `count` chunks is applied, or why it is not.
   doorbell_ack = 10,
@@ -129,7 +130,7 @@ struct frame_header {
   // Number of a pull of this worker, rising; comes back in its reply. Step, steps: over how
   // many workers a mean of that clock is.
   std::uint64_t request = 0;
-  std::uint32_t count = 0;  // doorbell_ack, doorbell_reply, steps, followed: chunks
+  std::uint32_t count = 0;  // doorbell and its answers, steps, followed: chunks
   // Which copy (memory/arena.hpp). doorbell_reply: of the parameters, to be read. doorbell with
   // a push: of the gradients. Steps: of the sums.
   std::uint16_t version_buffer = 0;

@@ -125,6 +125,13 @@ enum class planted_bug : std::uint8_t {
   part_written_before_it_is_there,
   device_named_unknown_to_the_worker,
   device_named_for_a_late_pull,
+
+  // Mistakes with ranges of tables: simulated workers that push and pull some find them.
+  aggregator_sums_gaps = 192,
+  untouched_chunk_pushed_again,
+  doorbell_run_from_the_begin,
+  chunk_found_that_was_not_asked_for,
+  untouched_chunks_not_skipped,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -144,6 +151,8 @@ inline constexpr auto planted_device_bug_last = planted_bug::device_page_not_wai
 
 inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_of_its_work;
 inline constexpr auto planted_shard_device_bug_last = planted_bug::device_named_for_a_late_pull;
+inline constexpr auto planted_range_bug_first = planted_bug::aggregator_sums_gaps;
+inline constexpr auto planted_range_bug_last = planted_bug::untouched_chunks_not_skipped;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

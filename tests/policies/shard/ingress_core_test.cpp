@@ -328,6 +328,26 @@ TEST_F(acks_of_rings, whose_tables_are_all_applied_in_a_turn_is_told_at_once) {
   EXPECT_EQ(shell_.frames.size(), 1U) << "told once";
 }
 
+TEST_F(acks_of_rings, runs_that_the_table_does_not_have_are_refused) {
+  for (const auto& [first, count] :
+       {std::pair{2U, 1U}, {0U, 3U}, {0xffff'ffffU, 1U}, {1U, 0xffff'ffffU}}) {
+    auto header = frame(frame_kind::doorbell, 5);
+    header.flags = runtime::frame_flag_push;
+    header.chunk = first;
+    header.count = count;
+    ingress_.frame(header, no_payload, {}, 0);
+    header.table = runtime::whole_job;  // which has no runs
+    ingress_.frame(header, no_payload, {}, 0);
+  }
+  EXPECT_EQ(core_.pushes_held(), 0U);
+  auto header = frame(frame_kind::doorbell, 5);
+  header.flags = runtime::frame_flag_push;
+  header.count = 1;
+  ingress_.frame(header, no_payload, {}, 0);
+  ingress_.post_acks();
+  EXPECT_EQ(shell_.frames.size(), 1U) << "the one that is there";
+}
+
 TEST_F(acks_of_rings, tables_that_are_applied_in_another_order_are_told_at_once) {
   ring(6);
   ring(5);

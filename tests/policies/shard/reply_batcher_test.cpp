@@ -59,6 +59,29 @@ TEST(reply_batcher, rings_and_frames_mix_in_one_clock) {
   EXPECT_EQ(all<ack>(out).size(), 2u);
 }
 
+// A worker that pushes ranges has a doorbell for each run of chunks with one fate.
+TEST(reply_batcher, a_ring_may_speak_for_some_chunks) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  const std::vector<payload_handle> first{1}, both{3, 4};
+  core.doorbell(tag(0, 0), {.push = true, .first = 1, .count = 1}, first, out);
+  EXPECT_EQ(core.pushes_held(), 1u);
+  core.doorbell(tag(1, 0), push_only, both, out);
+  ASSERT_EQ(all<apply>(out).size(), 1u) << "of the second chunk";
+  EXPECT_EQ(all<doorbell_ack>(out)[0].tag.chunk, 1u);
+  out.clear();
+  core.doorbell(tag(0, 0), {.skip = true, .first = 0, .count = 1}, {}, out);
+  ASSERT_EQ(all<apply>(out).size(), 1u) << "of the first, without rank 0";
+  EXPECT_EQ(all<apply>(out)[0].count, 1u);
+  out.clear();
+  auto at = tag(0, 1);
+  at.request = 1;
+  core.doorbell(at, {.pull = true, .first = 1, .count = 1}, {}, out);
+  ASSERT_EQ(all<doorbell_reply>(out).size(), 1u);
+  EXPECT_EQ(all<doorbell_reply>(out)[0].tag.chunk, 1u) << "an index";
+  EXPECT_EQ(all<doorbell_reply>(out)[0].count, 1u);
+}
+
 // What somebody reads in place is not written until they pull again or push.
 TEST(reply_batcher, a_lease_keeps_its_version_buffer) {
   auto core = make_core({consistency_kind::async, 0}, 2);
