@@ -108,6 +108,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   const auto contributors = terms.contributors == 0 ? spec.workers : terms.contributors;
   membership_.check_contributors(spec, with, contributors);
   if (spec.clip_norm > 0) check_norm(job, with.front().clock, contributors, terms.squares);
+  at->powers = runtime::powers_before(at->optimizer, at->powers, with.front().clock);
   kernels::apply_update(
       runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
       at->powers, inputs,
@@ -150,7 +151,8 @@ double checker::squares_of(std::uint64_t job, std::uint64_t clock, float scale) 
       std::vector<kernels::gradient> inputs;
       for (const auto& [pushed, all] : at->second.written)
         if (pushed.clock == clock) inputs.push_back({all.rbegin()->second.data(), pushed.rank});
-      sum += kernels::squares_of_sum(inputs, scale, at->second.parameters.size());
+      sum += kernels::squares_of_sum(inputs, scale, at->second.parameters.size(),
+                                     kernels::gaps_of(at->second.optimizer));
     }
   }
   return sum;

@@ -193,6 +193,17 @@ void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
     plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
 }
 
+// Draws of its own. An exchange is of whole tables, which may be lazy all the same.
+void draw_ranges(const scenario& of, std::uint64_t seed, policies::job_spec& job,
+                 worker_script& script) {
+  draws chance(seed + 41);
+  if (!chance.chance(of.ranges)) return;
+  constexpr double lazy_tables = 0.8;
+  for (auto& table : script.tables) table.optimizer.lazy = chance.chance(lazy_tables);
+  job.tables = script.tables;
+  if (script.way != worker_way::exchange) script.ranges = chance.chance(0.5) ? 1.0 : 0.6;
+}
+
 // Draws of its own: what else a seed draws stays what it was.
 void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   draws chance(seed + 29);
@@ -236,6 +247,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.scripts.push_back(draw_script(of, chance));
     auto& known = spec.jobs.back().tables;
     plan.scripts.back().tables = known;
+    draw_ranges(of, spec.jobs.back().seed, spec.jobs.back(), plan.scripts.back());
     if (of.created > 0)
       std::erase_if(known, [&](const auto&) { return chance.chance(of.created); });
   }

@@ -162,10 +162,11 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
   arrays.n = after.size();
   if (step.keeps_sum) {
     sum = std::make_shared<std::vector<float>>(after.size());
-    kernels::tree_sum(gradients, sum->data(), sum->size());
+    kernels::tree_sum(gradients, sum->data(), sum->size(), kernels::gaps_of(chunk.optimizer));
     gradients.assign(1, {sum->data(), gradients.front().rank});
     leave_sum(step, sum);
   }
+  chunk.powers = runtime::powers_before(chunk.optimizer, chunk.powers, step.clock);
   kernels::apply_update(runtime::options_at(chunk.optimizer, step.clock, step.rate),
                         chunk.powers, gradients,
                         policies::scale_of(chunk.reduce, step.contributors) *
@@ -195,7 +196,8 @@ double shard_memory::measure(const effects::measure& step, inputs from) {
     gradients.push_back({payload->values.data(), input.rank});
   }
   return kernels::squares_of_sum(gradients, policies::scale_of(chunk.reduce, step.contributors),
-                                 endpoint_.bytes_of(step.slot) / sizeof(float));
+                                 endpoint_.bytes_of(step.slot) / sizeof(float),
+                                 kernels::gaps_of(chunk.optimizer));
 }
 
 std::span<const std::byte> shard_memory::payload_bytes(policies::payload_handle handle) const {

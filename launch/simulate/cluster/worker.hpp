@@ -77,6 +77,8 @@ class worker final : public frame_process,
   void finish();
   void give_up(const std::string& why);
   bool skips(std::uint32_t table) const;
+  // What it pulls and pushes of the table in this clock; nothing: all.
+  std::optional<worker_tables::ranges> ranges_of(std::uint32_t table) const;
 
   // What its shell asks of the session.
   void opened(std::uint32_t table) override;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/launcher.hpp"
 #include "launch/simulate/cluster/worker.hpp"
 #include "runtime/base/rng.hpp"
@@ -49,16 +50,20 @@ void worker::run_clock() {
 void worker::pull_all(std::function<void()> then) {
   auto left = std::make_shared<std::size_t>(ids_.size());
   auto shared = std::make_shared<std::function<void()>>(std::move(then));
-  for (const auto table : ids_)
-    begin([table](auto& core, auto op,
-                  auto& out) { return core.pull(table, op, extent::as_policy, out); },
-          [this, left, shared, table](reply_code code) {
-            if (ended_) return;
-            if (code != reply_code::ok)
-              return give_up("a pull is refused: " + std::string(to_string(code)));
-            tables_.read(clock_, false, table);
-            if (--*left == 0) (*shared)();
-          });
+  for (const auto table : ids_) {
+    const auto ranges = ranges_of(table);
+    begin(
+        [this, table, ranges](auto& core, auto op, auto& out) {
+          return core.pull(table, op, extent::as_policy, out, tables_.chunks_of(table, ranges));
+        },
+        [this, left, shared, table](reply_code code) {
+          if (ended_) return;
+          if (code != reply_code::ok)
+            return give_up("a pull is refused: " + std::string(to_string(code)));
+          tables_.read(clock_, false, table);
+          if (--*left == 0) (*shared)();
+        });
+  }
   maybe_mistake();
 }
 
@@ -99,6 +104,15 @@ bool worker::skips(std::uint32_t table) const {
              1000 * script_.skip;
 }
 
+std::optional<worker_tables::ranges> worker::ranges_of(std::uint32_t table) const {
+  if (script_.ranges == 0 || !tables_.is_lazy(table)) return std::nullopt;
+  draws chance(
+      runtime::mix64(session_.core().welcome().seed ^ (rank_ * 30011ULL + clock_ * 401ULL)) +
+      tables_.number_of(table));
+  if (!chance.chance(script_.ranges)) return std::nullopt;
+  return tables_.draw_ranges(table, chance);
+}
+
 float worker::rate() const {
   return rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
 }
@@ -124,7 +138,7 @@ void worker::write_and_push() {
   std::vector<std::uint32_t> pushed;
   for (const auto id : ids_) {
     if (skips(id)) continue;
-    tables_.write(id, clock_, half());
+    tables_.write(id, clock_, half(), ranges_of(id));
     pushed.push_back(id);
   }
   const auto failed = [this](reply_code code) {
@@ -155,12 +169,14 @@ void worker::write_and_push() {
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
     note_push({id});
-    begin([this, id](auto& core, auto op,
-                     auto& out) { return core.push(id, op, out, half(), rate()); },
-          [this, failed, left](reply_code code) {
-            if (failed(code)) return;
-            if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
-          });
+    begin(
+        [this, id](auto& core, auto op, auto& out) {
+          return core.push(id, op, out, half(), rate(), tables_.chunks_of(id, ranges_of(id)));
+        },
+        [this, failed, left](reply_code code) {
+          if (failed(code)) return;
+          if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
+        });
     if (ended_) return;
   }
   if (late) keep();

@@ -5,9 +5,19 @@
 #include <utility>
 
 #include "launch/simulate/cluster/endpoint_process.hpp"
+#include "policies/placement/ranges.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::sim {
+
+namespace {
+
+bool is_among(const std::optional<std::vector<std::uint32_t>>& chunks, std::uint32_t chunk) {
+  return !chunks || std::binary_search(chunks->begin(), chunks->end(), chunk);
+}
+
+}  // namespace
 
 worker_tables::worker_tables(world& where, const process& owner, std::uint32_t rank,
                              std::uint32_t incarnation)
@@ -59,7 +69,9 @@ memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t 
 void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
   auto& table = tables_.at(id);
   table.parameters.resize(table.grant.elements);
+  const auto sources = core_->tables().sources_of(id);
   for (const auto& place : table.grant.places) {
+    if (!sources[place.chunk].is_current) continue;
     check_source(table, place);
     const auto values = chunk_values(table, place.chunk).values();
     world_.check.pulled(welcome_.token, id, place.chunk,
@@ -86,9 +98,30 @@ void worker_tables::check_source(const table_state& table,
                                    "cannot read");
 }
 
-void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t half) {
+worker_tables::ranges worker_tables::draw_ranges(std::uint32_t id, draws& chance) const {
+  const auto elements = tables_.at(id).grant.elements;
+  ranges drawn;
+  for (auto first = chance.below(elements); first < elements;) {
+    const auto last = first + 1 + chance.below(elements - first);
+    drawn.push_back({.first = first, .last = last});
+    first = last + chance.below(elements / 2 + 1) + (chance.chance(0.5) ? 0 : 1);
+  }
+  return drawn;
+}
+
+std::optional<std::span<const std::uint32_t>> worker_tables::chunks_of(
+    std::uint32_t id, const std::optional<ranges>& of) {
+  if (!of) return std::nullopt;
+  policies::find_chunks(tables_.at(id).grant.places, *of, found_);
+  return found_;
+}
+
+void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t half,
+                          const std::optional<ranges>& of) {
   auto& table = tables_.at(id);
+  const auto sources = core_->tables().sources_of(id);
   for (const auto& place : table.grant.places) {
+    if (!sources[place.chunk].is_current) continue;
     const auto values = chunk_values(table, place.chunk).values();
     if (!std::equal(values.begin(), values.end(),
                     table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
@@ -101,10 +134,19 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
   table.written[half] = clock;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
+  auto& touched = table.touched[half];
+  touched.reset();
+  if (of) {
+    policies::find_chunks(table.grant.places, *of, touched.emplace());
+    policies::visit_gaps(table.grant.places, *of, [&](const runtime::element_range& gap) {
+      runtime::kernels::fill_with_gaps(std::span(out).subspan(gap.first, gap.last - gap.first));
+    });
+  }
   for (const auto& place : table.grant.places)
-    world_.check.pushed(welcome_.token, id, place.chunk,
-                        {.rank = rank_, .clock = clock, .incarnation = epoch_incarnation()},
-                        std::span(out).subspan(place.first, place.elements));
+    if (is_among(touched, place.chunk))
+      world_.check.pushed(welcome_.token, id, place.chunk,
+                          {.rank = rank_, .clock = clock, .incarnation = epoch_incarnation()},
+                          std::span(out).subspan(place.first, place.elements));
 }
 
 void worker_tables::copy_to_host(table_state& table, std::uint32_t half) {
@@ -132,6 +174,7 @@ void worker_tables::bring_to_host() {
 }
 
 void worker_tables::begin_push(policies::operation op, push begun) {
+  for (const auto id : begun.tables) begun.touched[id] = tables_.at(id).touched[begun.half];
   pushes_[op] = std::move(begun);
 }
 
@@ -161,9 +204,10 @@ void worker_tables::spoil(const push& ended) {
   for (const auto id : ended.tables) {
     const auto& table = tables_.at(id);
     for (const auto& place : table.grant.places)
-      world_.check.acknowledged(
-          welcome_.token, id, place.chunk,
-          {.rank = rank_, .clock = ended.clock, .incarnation = epoch_incarnation()});
+      if (is_among(ended.touched.at(id), place.chunk))
+        world_.check.acknowledged(
+            welcome_.token, id, place.chunk,
+            {.rank = rank_, .clock = ended.clock, .incarnation = epoch_incarnation()});
     if (table.written[ended.half] != ended.clock) continue;
     sim::spoil(*table.halves[ended.half]);
     if (has_device()) sim::spoil(*table.device_halves[ended.half]);

@@ -6,25 +6,32 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "actors/client/worker_shell.hpp"
+#include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/endpoint_memory.hpp"
 #include "launch/simulate/cluster/process.hpp"
 #include "policies/protocol/double_buffer.hpp"
+#include "runtime/base/element_range.hpp"
 
 namespace tidegate::sim {
 
 class worker_tables final : public actors::worker_memory {
  public:
+  using ranges = std::vector<runtime::element_range>;
   // An operation pushes these, which lie in this half.
   struct push {
     std::vector<std::uint32_t> tables;
     std::uint32_t half = 0;
     std::uint64_t clock = 0;
     std::size_t acknowledged = 0;  // the first so many of `tables`
+    // By table, the chunks that are pushed; nothing: all.
+    std::map<std::uint32_t, std::optional<std::vector<std::uint32_t>>> touched = {};
   };
 
   // `owner`: the worker's process. Both outlive it.
@@ -40,6 +47,12 @@ class worker_tables final : public actors::worker_memory {
     tables_.at(table).number = number;
   }
   std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
+  bool is_lazy(std::uint32_t table) const { return tables_.at(table).grant.lazy; }
+  // Some ranges of the table, at least one.
+  ranges draw_ranges(std::uint32_t table, draws& chance) const;
+  // The chunks that they touch, valid until the next call; nothing: all.
+  std::optional<std::span<const std::uint32_t>> chunks_of(std::uint32_t table,
+                                                          const std::optional<ranges>& of);
   std::size_t chunks() const noexcept { return chunks_; }
   // The halves of a table's gradient, as shards of this host map them, there or on a device.
   std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
@@ -56,8 +69,9 @@ class worker_tables final : public actors::worker_memory {
   // Reads the parameters after a pull of `clock`. `everything`: see session::pull_final.
   void read(std::uint64_t clock, bool is_final, std::uint32_t table);
   // Writes the gradient of a clock, which follows from the parameters that were read, the rank
-  // and the clock. What was read must still be there.
-  void write(std::uint32_t table, std::uint64_t clock, std::uint32_t half);
+  // and the clock; of these ranges alone, if any are given. What was read must still be there.
+  void write(std::uint32_t table, std::uint64_t clock, std::uint32_t half,
+             const std::optional<ranges>& of = std::nullopt);
   // The operation pushes these.
   void begin_push(policies::operation op, push begun);
   // All of the operation's push is in the parameters, or will be where `is_exchange`: the
@@ -94,6 +108,8 @@ class worker_tables final : public actors::worker_memory {
     std::vector<region> device_halves;  // of a worker with a device, which writes there
     std::array<bool, policies::gradient_halves> on_host{};
     std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
+    // The chunks that are pushed of each half; nothing: all.
+    std::array<std::optional<std::vector<std::uint32_t>>, policies::gradient_halves> touched;
     region room;
     std::vector<chunk_source> sources;  // by chunk
     std::vector<float> parameters;      // as last read
@@ -114,6 +130,7 @@ class worker_tables final : public actors::worker_memory {
   policies::worker_welcome welcome_;
   const policies::worker_core* core_ = nullptr;
   std::map<std::uint32_t, table_state> tables_;
+  std::vector<std::uint32_t> found_;    // chunks, of the last ranges
   std::size_t chunks_ = 0;              // of all tables
   std::vector<std::byte> device_name_;  // of its gradients; empty: it has no device
   std::map<policies::operation, push> pushes_;

@@ -98,6 +98,11 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::part_written_before_it_is_there, 778},
       {bug::device_named_unknown_to_the_worker, 1},
       {bug::device_named_for_a_late_pull, 6033},
+      {bug::aggregator_sums_gaps, 12},
+      {bug::untouched_chunk_pushed_again, 4},
+      {bug::doorbell_run_from_the_begin, 4},
+      {bug::chunk_found_that_was_not_asked_for, 4},
+      {bug::untouched_chunks_not_skipped, 4},
   };
   return seeds;
 }
