@@ -138,6 +138,24 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
   return impl_->pull(where, parameters, worker_core::extent::final_barrier);
 }
 
+pending session::push(const table& where, std::span<const element_range> ranges) {
+  return impl_->ranges_.push(where, ranges, {});
+}
+
+pending session::push(const table& where, std::span<const element_range> ranges,
+                      std::span<const float> values) {
+  return impl_->ranges_.push(where, ranges, values);
+}
+
+pending session::pull(const table& where, std::span<const element_range> ranges) {
+  return impl_->ranges_.pull(where, ranges, {});
+}
+
+pending session::pull(const table& where, std::span<const element_range> ranges,
+                      std::span<float> values) {
+  return impl_->ranges_.pull(where, ranges, values);
+}
+
 status session::use_device(const session_device& wanted) {
   return impl_->device_.use(wanted);
 }

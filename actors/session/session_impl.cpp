@@ -240,7 +240,9 @@ std::span<const float> session_impl::parameters(const table& where) {
   const auto at = memories_.find(where.id);
   if (at == memories_.end() || device_.has(where)) return {};
   const auto found = at->second->stretches();
-  if (found.size() < 2) return found.empty() ? std::span<const float>() : found[0].values;
+  if (found.empty()) return {};
+  if (const auto* array = at->second->array()) return {array, where.size};
+  if (found.size() == 1 && found[0].values.size() == where.size) return found[0].values;
   auto& whole = gathered_[where.id];
   whole.resize(where.size);
   at->second->gather(whole);
@@ -270,13 +272,14 @@ status session_impl::check(const table& where, std::size_t elements, const char*
   return {};
 }
 
-status session_impl::check_finite(const table& where, std::span<const float> gradient) const {
+status session_impl::check_finite(const table& where, std::span<const float> gradient,
+                                  std::uint64_t first) const {
   if (!checks_finite()) return {};
   const auto at = runtime::kernels::first_not_finite(gradient.data(), gradient.size());
   if (at == gradient.size()) return {};
   return refuse_not_finite({.table = shell_.core().table(where.id)->name,
                             .value = std::isnan(gradient[at]) ? "NaN" : "infinity",
-                            .element = at,
+                            .element = first + at,
                             .rank = info_.rank,
                             .clock = clock_});
 }

@@ -18,6 +18,7 @@
 #include "actors/control/errors.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/device_calls.hpp"
+#include "actors/session/range_calls.hpp"
 #include "actors/session/session_parts.hpp"
 #include "actors/session/session_state.hpp"
 #include "actors/session/worker_actor.hpp"
@@ -88,7 +89,8 @@ class session_impl final : private held_push {
   // Where the outcome of this clock's push goes, which may be held back.
   pending_ptr push_state();
   runtime::status check(const table& where, std::size_t elements, const char* doing) const;
-  runtime::status check_finite(const table& where, std::span<const float> gradient) const;
+  runtime::status check_finite(const table& where, std::span<const float> gradient,
+                               std::uint64_t first = 0) const;  // of the table
   bool checks_finite() const {
     return shell_.core().welcome().not_finite != policies::not_finite_rule::allow;
   }
@@ -121,6 +123,7 @@ class session_impl final : private held_push {
   progress progress_;
   float rate_ = 1.0F;  // session::scale_learning_rate()
   device_calls device_{*this};
+  range_calls ranges_{*this};
   // Errors: out_of_order (a forked process, or the session has ended).
   runtime::status check_usable() const;
 

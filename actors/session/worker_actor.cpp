@@ -96,9 +96,9 @@ errc worker::start(worker_command& command, policies::operation op) {
       case worker_command::action::copy_to_device:
         break;  // done before
       case worker_command::action::push:
-        return core.push(command.table, op, out, command.half, command.rate);
+        return core.push(command.table, op, out, command.half, command.rate, command.chunks);
       case worker_command::action::pull:
-        return core.pull(command.table, op, command.extent, out);
+        return core.pull(command.table, op, command.extent, out, command.chunks);
       case worker_command::action::clock:
         return core.clock(op, out);
       case worker_command::action::room:
@@ -125,6 +125,7 @@ void worker::take_memory(const worker_command& command, std::uint64_t clock) {
     const bool on_device = devices_.has(command.table);
     table.gradients[command.half] = on_device ? nullptr : take_gradient(table, command);
     table.memory->reset();
+    if (command.chunks) write_ranges(command);
     if (on_device) devices_.tables()->reset(command.table);
   }
   if (command.kind == worker_command::action::pull) {
@@ -284,6 +285,13 @@ status worker::finish_pull(std::uint32_t id, std::vector<device_tables::mark>& a
   return {};
 }
 
+// To the user's memory, where they stay.
+void worker::copy_ranges(const worker_command& pull) {
+  auto& memory = *tables_.at(pull.table).memory;
+  copied(memory.copy_ranges(pull.ranges, pull.packed_parameters));
+  memory.reset();
+}
+
 // Of processes that shards were before they moved, when nothing is read there any more.
 void worker::forget_windows() {
   const auto& core = shell_.core();
@@ -311,6 +319,7 @@ void worker::done(policies::operation op, reply_code code) {
   for (const auto table : command->tables)
     if (found.ok()) found = finish_pull(table, after);
   if (!found.ok()) return refuse(command, found);
+  if (command->packed_parameters) copy_ranges(*command);
   if (!after.empty()) return devices_.complete(command, std::move(after));
   command->done->complete({});
 }

@@ -86,8 +86,10 @@ class worker final : public reactor_actor<worker_actor::base>,
   void open_on_device(const worker_command_ptr& item);
   void take_memory(const worker_command& command, std::uint64_t clock);
   const float* take_gradient(const table_state& table, const worker_command& command);
+  void write_ranges(const worker_command& push);
   void share_gradients(std::uint32_t table);
   runtime::status finish_pull(std::uint32_t table, std::vector<device_tables::mark>& after);
+  void copy_ranges(const worker_command& pull);
   void forget_windows();
   void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/control/messages.hpp"
@@ -12,6 +13,7 @@
 #include "actors/session/pending_state.hpp"
 #include "actors/store/table_memory.hpp"
 #include "policies/worker/core.hpp"
+#include "runtime/base/element_range.hpp"
 
 namespace tidegate::actors {
 
@@ -34,13 +36,19 @@ struct worker_command {
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
   std::uint32_t table = 0;
-  std::vector<std::uint32_t> tables;       // exchange, pull: pulled ones
-  const float* gradient = nullptr;         // push: all elements of the table; null: in place
-  std::uint32_t half = 0;                  // push, exchange: where in place is
-  float rate = 1.0F;                       // push, exchange: session::scale_learning_rate()
-  float* parameters = nullptr;             // pull: likewise
-  std::shared_ptr<device_tables> devices;  // use_device: null if it is in use already
-  std::uintptr_t stream = 0;               // use_device
+  std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
+  const float* gradient = nullptr;    // push: all elements of the table; null: in place
+  std::uint32_t half = 0;             // push, exchange: where in place is
+  float rate = 1.0F;                  // push, exchange: session::scale_learning_rate()
+  float* parameters = nullptr;        // pull: likewise
+  // Push, pull: of these ranges, which touch these chunks, in place.
+  std::vector<runtime::element_range> ranges;
+  std::optional<std::vector<std::uint32_t>> chunks;
+  // Their elements are to be copied there first, or here in the end, one after the other.
+  const float* packed_gradient = nullptr;
+  float* packed_parameters = nullptr;
+  std::shared_ptr<device_tables> devices;      // use_device: null if it is in use already
+  std::uintptr_t stream = 0;                   // use_device
   std::shared_ptr<table_addresses> addresses;  // open: of a table on a device, to be filled
   bool checks = false;  // push, exchange: for NaN and infinity, on a device
   // The program's: of a push or pull; of copies between it and device_tables::bounce(), of so

@@ -6,6 +6,8 @@
 
 #include "actors/session/not_finite.hpp"
 #include "actors/session/worker_actor.hpp"
+#include "policies/placement/ranges.hpp"
+#include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::actors {
 
@@ -19,6 +21,25 @@ const float* worker::take_gradient(const table_state& table, const worker_comman
   std::memcpy(place.data(), command.gradient, place.size_bytes());
   copied(place.size_bytes());
   return nullptr;
+}
+
+// The push has begun, and nothing of it is sent yet: the memory is its own. What the ranges do
+// not cover of the chunks that they touch becomes gaps.
+void worker::write_ranges(const worker_command& push) {
+  const auto place = tables_.at(push.table).memory->gradient(push.half);
+  if (const auto* from = push.packed_gradient) {
+    for (const auto& range : push.ranges) {
+      const auto elements = range.last - range.first;
+      std::copy_n(from, elements, place.data() + range.first);
+      from += elements;
+    }
+    copied(policies::elements_of(push.ranges) * sizeof(float));
+  }
+  policies::visit_gaps(
+      shell_.core().tables().at(push.table).places, push.ranges,
+      [&](const runtime::element_range& gap) {
+        runtime::kernels::fill_with_gaps(place.subspan(gap.first, gap.last - gap.first));
+      });
 }
 
 // A shard that has moved to this host reads in place what it is pushed again, too, and that

@@ -193,6 +193,27 @@ class session {
   // way), unavailable.
   pending pull(const table& where, std::span<float> parameters);
 
+  // Push and pull ranges of a table, [first, last) in elements; they ascend, and do not
+  // overlap. What clocks, credits and the policy are to a push or pull is the same. Elements of
+  // other ranges are not pushed by this worker in this clock: an element that no worker pushes
+  // keeps its parameter and its optimizer's state, so that the optimizer must be `lazy`
+  // (table.hpp); where others push it, this worker counts as a gradient of zero. A range costs
+  // what the chunks cost that it touches.
+  //
+  // In place, a push takes the elements of the ranges from what gradient() says, and leaves
+  // others of the chunks that they touch with any contents; after a pull parameters() holds
+  // what the policy allows in the ranges, and anything elsewhere. With `values` the elements of
+  // all ranges lie one after the other, and are copied once. Errors: those of push and pull,
+  // and invalid_argument (ranges that do not ascend, that overlap, are empty or end beyond the
+  // table; values of another size; a push to a table whose optimizer is not lazy; a table on a
+  // device).
+  pending push(const table& where, std::span<const element_range> ranges);
+  pending push(const table& where, std::span<const element_range> ranges,
+               std::span<const float> values);
+  pending pull(const table& where, std::span<const element_range> ranges);
+  pending pull(const table& where, std::span<const element_range> ranges,
+               std::span<float> values);
+
   // Pull the parameters with every update of every worker of the clocks before this one: the
   // results are ready when all other workers have finished or have come to this worker's clock,
   // whatever the policy. Errors: those of pull.

@@ -186,6 +186,8 @@ status forgets(tidegate::session& session, int clocks) {
 
 tests::workload_way way_of(const std::string& word) {
   using enum tests::workload_way;
+  if (word == "packed_ranges") return packed_ranges;
+  if (word == "ranges") return ranges;
   return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
 }
 

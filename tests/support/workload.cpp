@@ -36,6 +36,45 @@ runtime::status run_clock(tidegate::session& session,
   return session.clock();
 }
 
+// One full clock over ranges of all tables, from and to memory of its own or in place.
+runtime::status run_clock_of_ranges(tidegate::session& session,
+                                    const std::vector<tidegate::table>& tables,
+                                    std::vector<std::vector<float>>& values,
+                                    const workload_options& options) {
+  const bool packed = options.way == workload_way::packed_ranges;
+  const auto& info = session.info();
+  std::vector<tidegate::pending> waiting;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const auto ranges = workload_ranges(info.seed, info.rank, session.now(), t, tables[t].size);
+    std::uint64_t elements = 0;
+    for (const auto& range : ranges) elements += range.last - range.first;
+    values[t].resize(elements);
+    waiting.push_back(packed ? session.pull(tables[t], ranges, values[t])
+                             : session.pull(tables[t], ranges));
+  }
+  for (auto& pending : waiting)
+    if (auto done = pending.wait(); !done.ok()) return done;
+  waiting.clear();
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const auto ranges = workload_ranges(info.seed, info.rank, session.now(), t, tables[t].size);
+    const auto parameters = session.parameters(tables[t]);
+    const auto gradient = packed ? std::span<float>() : session.gradient(tables[t]);
+    std::size_t at = 0;
+    for (const auto& range : ranges)
+      for (auto i = range.first; i < range.last; ++i, ++at) {
+        const float parameter = packed ? values[t][at] : parameters[i];
+        (packed ? values[t][at] : gradient[i]) =
+            workload_gradient(info.seed, info.rank, session.now(), t, i, parameter);
+      }
+    waiting.push_back(packed ? session.push(tables[t], ranges, values[t])
+                             : session.push(tables[t], ranges));
+  }
+  for (auto& pending : waiting)  // one that is refused has ended
+    if (pending.ready())
+      if (auto done = pending.wait(); !done.ok()) return done;
+  return session.clock();
+}
+
 // What is read stays as it is until the push.
 runtime::status write_gradient_on_device(tidegate::session& session,
                                          const tidegate::table& table, std::size_t t) {
@@ -102,6 +141,21 @@ runtime::status run_clock_in_place(tidegate::session& session,
 
 }  // namespace
 
+std::vector<tidegate::element_range> workload_ranges(std::uint64_t seed, std::uint32_t rank,
+                                                     std::uint64_t clock, std::size_t table,
+                                                     std::uint64_t elements) {
+  runtime::rng random(
+      runtime::mix64(seed ^ (rank * 15485863ULL + clock * 32452843ULL + table)));
+  std::vector<tidegate::element_range> ranges;
+  if (random.below(8) == 0) return ranges;  // nothing of this table
+  for (auto first = random.below(elements); first < elements;) {
+    const auto last = first + 1 + random.below(elements - first);
+    ranges.push_back({.first = first, .last = last});
+    first = last + random.below(elements / 3 + 2);
+  }
+  return ranges;
+}
+
 runtime::status run_workload(tidegate::session& session, const workload_options& options) {
   std::vector<tidegate::table> tables;
   std::vector<std::vector<float>> parameters;
@@ -125,7 +179,10 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
     if (options.pause_us_max > 0)
       std::this_thread::sleep_for(
           std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
-    auto done = options.way == workload_way::spans
+    const bool of_ranges =
+        options.way == workload_way::ranges || options.way == workload_way::packed_ranges;
+    auto done = of_ranges ? run_clock_of_ranges(session, tables, parameters, options)
+                : options.way == workload_way::spans
                     ? run_clock(session, tables, parameters, gradients[c % 2], options)
                     : run_clock_in_place(session, tables, options, c == begin);
     if (!done.ok()) return done;

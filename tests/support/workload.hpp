@@ -14,8 +14,9 @@
 namespace tidegate::tests {
 
 // How a worker moves its data: through memory of its own, in place call by call, or in place
-// with one exchange per clock.
-enum class workload_way : std::uint8_t { spans, in_place, exchange };
+// with one exchange per clock; or ranges of each table, which follow from rank and clock,
+// through memory of its own (packed) or in place. The job's optimizer is lazy for ranges.
+enum class workload_way : std::uint8_t { spans, in_place, exchange, packed_ranges, ranges };
 
 struct workload_options {
   workload_way way = workload_way::spans;
@@ -36,6 +37,11 @@ inline float workload_gradient(std::uint64_t seed, std::uint32_t rank, std::uint
   const auto key = runtime::mix64(seed ^ (rank * 1000003ULL + clock * 7919ULL + table));
   return 0.25F * parameter + runtime::uniform_signed(key, element);
 }
+
+// The ranges of a table of so many elements that a worker pulls and pushes in a clock.
+std::vector<tidegate::element_range> workload_ranges(std::uint64_t seed, std::uint32_t rank,
+                                                     std::uint64_t clock, std::size_t table,
+                                                     std::uint64_t elements);
 
 // Runs the job to its end with finish(). Returns the first error.
 runtime::status run_workload(tidegate::session& session, const workload_options& options);
