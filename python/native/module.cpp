@@ -33,7 +33,8 @@ void bind_options(nb::module_& module) {
       .def_rw("epsilon", &optimizer::epsilon)
       .def_rw("weight_decay", &optimizer::weight_decay)
       .def_rw("clip_value", &optimizer::clip_value)
-      .def_rw("schedule", &optimizer::schedule);
+      .def_rw("schedule", &optimizer::schedule)
+      .def_rw("lazy", &optimizer::lazy);
   nb::class_<table_options>(module, "TableOptions")
       .def(nb::init<>())
       .def_rw("optimizer", &table_options::optimizer)
@@ -70,6 +71,10 @@ void bind_session(nb::module_& module) {
       .def("pull", &self::pull, "table"_a, "to_the_end"_a)
       .def("push_from", &self::push_from, "table"_a, "gradient"_a.noconvert())
       .def("pull_into", &self::pull_into, "table"_a, "parameters"_a.noconvert(), "to_the_end"_a)
+      .def("push_ranges", &self::push_ranges, "table"_a, "ranges"_a,
+           "values"_a.noconvert().none())
+      .def("pull_ranges", &self::pull_ranges, "table"_a, "ranges"_a,
+           "values"_a.noconvert().none())
       .def("exchange", &self::exchange)
       .def("clock", &self::clock)
       .def("scale_learning_rate", &self::scale_learning_rate)

@@ -175,6 +175,39 @@ operation worker_session::pull_into(const table& where, own_output parameters,
   return {shared_from_this(), std::move(started)};
 }
 
+namespace {
+
+std::vector<element_range> ranges_of(const worker_session::range_pairs& pairs) {
+  std::vector<element_range> ranges;
+  ranges.reserve(pairs.size());
+  for (const auto& [first, last] : pairs) ranges.push_back({.first = first, .last = last});
+  return ranges;
+}
+
+}  // namespace
+
+operation worker_session::push_ranges(const table& where, const range_pairs& pairs,
+                                      std::optional<own_array> values) {
+  const auto ranges = ranges_of(pairs);
+  auto started = run([&](session& current) {
+    if (!values) return current.push(where, ranges);
+    return current.push(where, ranges, std::span(values->data(), values->size()));
+  });
+  if (values) keep(started, nb::cast(std::move(*values)));
+  return {shared_from_this(), std::move(started)};
+}
+
+operation worker_session::pull_ranges(const table& where, const range_pairs& pairs,
+                                      std::optional<own_output> values) {
+  const auto ranges = ranges_of(pairs);
+  auto started = run([&](session& current) {
+    if (!values) return current.pull(where, ranges);
+    return current.pull(where, ranges, std::span(values->data(), values->size()));
+  });
+  if (values) keep(started, nb::cast(std::move(*values)));
+  return {shared_from_this(), std::move(started)};
+}
+
 void worker_session::keep(const pending& until, nb::object memory) {
   if (!until.ready()) kept_.emplace_back(until, std::move(memory));
 }

@@ -65,6 +65,12 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   operation pull(const table& where, bool to_the_end);
   operation push_from(const table& where, own_array gradient);
   operation pull_into(const table& where, own_output parameters, bool to_the_end);
+  // Of these elements, as pairs of the first and the one behind the last; in place, or packed.
+  using range_pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  operation push_ranges(const table& where, const range_pairs& ranges,
+                        std::optional<own_array> values);
+  operation pull_ranges(const table& where, const range_pairs& ranges,
+                        std::optional<own_output> values);
   void exchange(const std::vector<table>& tables);
   void clock();
   void scale_learning_rate(float factor);

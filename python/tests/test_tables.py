@@ -257,3 +257,53 @@ def test_async_and_ssp_run(run: Run) -> None:
 
     assert run(train, workers=2, consistency="ssp:3", reduce="sum").returns == [-40.0, -40.0]
     assert run(train, workers=2, consistency="async", reduce="sum").returns == [-40.0, -40.0]
+
+
+def test_ranges_are_rows_that_are_pushed_and_pulled(run: Run) -> None:
+    def train() -> list[list[float]]:
+        seen = []
+        with tidegate.session() as s:
+            w = s.table("w", (10, 3), optimizer=tidegate.sgd(1.0).for_ranges(), init=1.0)
+            v = s.table("v", 6, optimizer=tidegate.adam(0.5).for_ranges())
+            mine = [(2 * s.rank, 2 * s.rank + 1), (7, 9)]
+            while s.now < 3:
+                rows = np.empty((3, 3), np.float32)
+                w.pull(rows, ranges=mine)
+                w.pull(ranges=mine)
+                assert np.array_equal(w.value[7:9], rows[1:])
+                w.push(np.full((3, 3), 2, np.float32), ranges=np.array(mine))
+                v.pull(ranges=[(1, 2)])
+                if s.rank == 1:
+                    v.grad[1] = 4
+                    v.push(ranges=[(1, 2)])
+                s.clock()
+            w.pull()
+            seen += [w.value[:, 1].tolist()]
+            v.pull()
+            seen += [v.value.round(4).tolist()]
+        return seen
+
+    # The mean over two workers: rows of one of them move by 1 in each clock, those of both by 2.
+    result = run(train, workers=2, shards=2)
+    rows = [-2.0, 1.0, -2.0, 1.0, 1.0, 1.0, 1.0, -5.0, -5.0, 1.0]
+    assert result.returns == [[rows, [0.0, -1.5, 0.0, 0.0, 0.0, 0.0]]] * 2
+
+
+def test_ranges_that_do_not_fit_are_refused(run: Run) -> None:
+    def train() -> None:
+        with tidegate.session() as s:
+            w = s.table("w", (10, 3), optimizer=tidegate.sgd(1.0).for_ranges())
+            eager = s.table("eager", 4)
+            for ranges, problem in (([(0, 11)], "its rows are 0 to 10"), ([(-1, 2)], "reach from -1"),
+                                    ([3, 4], "pairs"), ([(0.5, 2.0)], "pairs"), ([(4, 4)], "has no elements"),
+                                    ([(0, 5), (4, 6)], "do not overlap")):
+                with pytest.raises(tidegate.InvalidArgumentError, match=problem):
+                    w.pull(ranges=ranges)
+            with pytest.raises(tidegate.InvalidArgumentError, match=r"has shape \(2, 3\); the ranges have \(5, 3\)"):
+                w.push(np.ones((2, 3), np.float32), ranges=[(0, 5)])
+            with pytest.raises(tidegate.InvalidArgumentError, match="optimizer.lazy: true"):
+                eager.push(ranges=[(0, 1)])
+            w.push(ranges=[])
+            s.clock()
+
+    assert run(train, workers=1).state == "done"

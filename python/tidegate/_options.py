@@ -45,6 +45,7 @@ class Optimizer:
     weight_decay: Optional[float] = None
     clip_value: Optional[float] = None
     schedule: Optional[Schedule] = None
+    lazy: Optional[bool] = None
 
     def scheduled(self, schedule: Schedule) -> Optimizer:
         """Returns this optimizer with a learning rate that follows `schedule`."""
@@ -53,6 +54,11 @@ class Optimizer:
     def clipped(self, value: float) -> Optimizer:
         """Returns this optimizer with each element of the reduced gradient brought into [-value, value] first."""
         return dataclasses.replace(self, clip_value=value)
+
+    def for_ranges(self) -> Optimizer:
+        """Returns this optimizer as it is needed to push ranges of a table: an element that no worker pushes in a clock
+        makes no step in it, and Adam corrects its bias as of the clock (`lazy` in docs/yaml.md)."""
+        return dataclasses.replace(self, lazy=True)
 
 
 def sgd(learning_rate: float) -> Optimizer:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Shape = Union[int, Sequence[int]]
 Init = Union[None, float, Uniform, Pushed]
+# Rows [first, last) of a table, ascending: elements of a vector.
+Ranges = Union[Sequence[tuple[int, int]], Array]
 # What a table was opened with.
 Asked = tuple[tuple[int, ...], Optional[Optimizer], Init]
 
@@ -138,16 +140,22 @@ class Table:
             known = self._arrays[of_parameters, address] = make(self._table).reshape(self.shape)
         return known
 
-    def push(self, gradient: Optional[Array] = None) -> Pending:
+    def push(self, gradient: Optional[Array] = None, *, ranges: Optional[Ranges] = None) -> Pending:
         """Pushes this clock's gradient: what :attr:`grad` holds, or an array of your own (one copy).
 
         `gradient`: float32, contiguous, of the table's shape; it must not be written until the push is done. For a
         table on a device it may be there, as a tensor of torch (one copy on the device, after what the session's
         stream has been given). Once per table and clock. Waits while pushes of the clock before the last are under way. The result is ready when
-        shards have applied the push exactly once. Raises NotFiniteError, OutOfOrderError, InvalidArgumentError, and
+        shards have applied the push exactly once. With `ranges`, pairs (first, last) of rows that ascend, only those rows
+        are pushed: of :attr:`grad`, or `gradient` is theirs alone, one after the other. A row that no worker pushes in
+        a clock keeps its values and its optimizer's state, which takes ``optimizer.for_ranges()``. Raises NotFiniteError, OutOfOrderError, InvalidArgumentError, and
         what earlier pushes failed with.
         """
-        if gradient is None:
+        if ranges is not None:
+            pairs, rows = self._ranges(ranges)
+            values = None if gradient is None else self._own(gradient, "gradient", rows)
+            begun = _begun(self._native.push_ranges(self._table, pairs, values))
+        elif gradient is None:
             begun = _begun(self._native.push(self._table))
         elif self.device is not None and is_on_device(gradient):
             address = address_of(gradient, self, "gradient", False)
@@ -160,12 +168,17 @@ class Table:
         self._end_value("the table was pushed")
         return begun
 
-    def pull(self, out: Optional[Array] = None, *, wait: bool = True) -> Optional[Pending]:
+    def pull(self, out: Optional[Array] = None, *, wait: bool = True,
+             ranges: Optional[Ranges] = None) -> Optional[Pending]:
         """Pulls the parameters that the policy allows at this clock, to :attr:`value`, or to `out` (one copy).
 
         `out`: float32, contiguous, of the table's shape, writable; for a table on a device it may be there. Blocks until they are there; with ``wait=False``
-        returns at once, with a :class:`Pending`. Raises OutOfOrderError after this clock's push of the table.
+        returns at once, with a :class:`Pending`. With `ranges`, pairs (first, last) of rows that ascend, only those are
+        pulled: :attr:`value` has anything in other rows, and `out` has these rows alone, one after the other. Raises
+        OutOfOrderError after this clock's push of the table.
         """
+        if ranges is not None:
+            return self._pull_ranges(ranges, out, wait)
         return self._pull(out, wait, to_the_end=False)
 
     def pull_final(self, out: Optional[Array] = None, *, wait: bool = True) -> Optional[Pending]:
@@ -174,6 +187,36 @@ class Table:
         Waits until all others have come to this worker's clock or have finished, whatever the policy.
         """
         return self._pull(out, wait, to_the_end=True)
+
+    def _pull_ranges(self, ranges: Ranges, out: Optional[Array], wait: bool) -> Optional[Pending]:
+        pairs, rows = self._ranges(ranges)
+        values = None if out is None else self._output(out, rows)
+        self._end_value("the table was pulled anew")
+        operation = self._native.pull_ranges(self._table, pairs, values)
+        if not wait:
+            return _begun(operation)
+        operation.wait()
+        return None
+
+    def _ranges(self, ranges: Ranges) -> tuple[list[tuple[int, int]], int]:
+        """Returns ranges of elements, and how many rows they are of."""
+        pairs = np.asarray(ranges)
+        if pairs.size == 0:
+            return [], 0
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"ranges of table '{self.name}'; allowed: pairs (first, last) of rows, as "
+                                       "[(0, 10), (20, 30)]")
+        if pairs.min() < 0 or pairs.max() > self.shape[0]:
+            raise InvalidArgumentError(f"ranges of table '{self.name}' reach from {pairs.min()} to {pairs.max()}; its "
+                                       f"rows are 0 to {self.shape[0]}")
+        width = self.size // self.shape[0]
+        rows = int(np.maximum(pairs[:, 1] - pairs[:, 0], 0).sum())
+        return [(int(first) * width, int(last) * width) for first, last in pairs], rows
+
+    def _output(self, out: Any, rows: Optional[int] = None) -> Array:
+        if isinstance(out, np.ndarray) and not out.flags.writeable:
+            raise InvalidArgumentError(f"`out` of a pull of table '{self.name}' is read-only")
+        return self._own(out, "out", rows)
 
     def _pull(self, out: Optional[Array], wait: bool, to_the_end: bool) -> Optional[Pending]:
         if out is None:
@@ -184,24 +227,24 @@ class Table:
             address = address_of(out, self, "out", True)
             operation = self._session._device_calls.pull_into(self._table, address, out, to_the_end)
         else:
-            if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise InvalidArgumentError(f"`out` of a pull of table '{self.name}' is read-only")
-            operation = self._native.pull_into(self._table, self._own(out, "out"), to_the_end)
+            operation = self._native.pull_into(self._table, self._output(out), to_the_end)
         if not wait:
             return _begun(operation)
         operation.wait()
         return None
 
-    def _own(self, array: Any, role: str) -> Array:
+    def _own(self, array: Any, role: str, rows: Optional[int] = None) -> Array:
+        """Returns the elements of an array of the table's shape, or of so many of its rows."""
+        shape = self.shape if rows is None else (rows, *self.shape[1:])
         if not isinstance(array, np.ndarray):
             raise InvalidArgumentError(f"{role} of table '{self.name}' is a {type(array).__name__}; it must be a "
                                        "numpy array")
         if array.dtype != np.float32:
             raise InvalidArgumentError(f"{role} of table '{self.name}' is {array.dtype}; tables are float32, and "
                                        "array.astype(numpy.float32) is a copy that is, too")
-        if array.shape != self.shape:
-            raise InvalidArgumentError(f"{role} of table '{self.name}' has shape {array.shape}; the table has "
-                                       f"{self.shape}")
+        if array.shape != shape:
+            owner = "the table has" if rows is None else "the ranges have"
+            raise InvalidArgumentError(f"{role} of table '{self.name}' has shape {array.shape}; {owner} {shape}")
         if not array.flags.c_contiguous:
             raise InvalidArgumentError(f"{role} of table '{self.name}' is not contiguous; "
                                        "numpy.ascontiguousarray(array) is a copy that is")
@@ -263,7 +306,7 @@ def options_of(name: str, optimizer: Optional[Optimizer],
                                        "tidegate.sgd(...), tidegate.adam(...) and the like")
         wanted = _native.Optimizer()
         wanted.name = optimizer.name
-        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value"):
+        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy"):
             setattr(wanted, key, getattr(optimizer, key))
         if optimizer.schedule is not None:
             wanted.schedule = schedule_of(name, optimizer.schedule)
