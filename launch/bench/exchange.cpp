@@ -83,7 +83,8 @@ policies::cluster_spec cluster_of(const bench_options& options,
                    .momentum = optimizer.momentum,
                    .beta1 = optimizer.beta1,
                    .beta2 = optimizer.beta2,
-                   .epsilon = optimizer.epsilon};
+                   .epsilon = optimizer.epsilon,
+                   .lazy = options.percent != 0};
   spread(options.hosts, spec);
   return spec;
 }
@@ -204,6 +205,7 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   order.warmup = options.warmup;
   order.tables = options.tables;
   order.device = options.device;
+  order.percent = options.percent;
   order.shards = options.shards;
   order.optimizer = options.optimizer;
   order.cpus = cpus;

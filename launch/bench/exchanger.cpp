@@ -1,5 +1,7 @@
 #include "launch/bench/exchanger.hpp"
 
+#include <algorithm>
+
 #include "launch/bench/server_processes.hpp"
 
 namespace tidegate::bench {
@@ -19,12 +21,29 @@ runtime::expected<std::vector<tidegate::table>> open_tables(tidegate::session& j
 }
 
 runtime::expected<exchanger> exchanger::open(tidegate::session& job, std::uint64_t elements,
-                                             std::uint32_t tables) {
+                                             std::uint32_t tables, std::uint32_t percent) {
   exchanger result(job);
-  auto opened = open_tables(job, elements, tables);
+  result.percent_ = percent;
+  const auto share = percent == whole_tables ? 100 : percent;
+  auto opened = open_tables(job, elements * 100 / share, tables);
   if (!opened) return runtime::fail(opened.error());
   result.tables_ = std::move(*opened);
+  for (const auto& table : result.tables_)
+    result.ranges_.push_back(
+        {.first = 0, .last = std::max<std::uint64_t>(1, table.size * share / 100)});
   return result;
+}
+
+// As session::exchange(): the pulls wait for all pushes, and nobody waits for those.
+runtime::status exchanger::exchange_ranges() {
+  for (std::size_t t = 0; t < tables_.size(); ++t) job_->push(tables_[t], {&ranges_[t], 1});
+  if (auto ended = job_->clock(); !ended.ok()) return ended;
+  pulls_.clear();
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    pulls_.push_back(job_->pull(tables_[t], {&ranges_[t], 1}));
+  for (auto& pull : pulls_)
+    if (auto ended = pull.wait(); !ended.ok()) return ended;
+  return {};
 }
 
 double exchanger::servers_cpu_seconds() const {

@@ -46,6 +46,8 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --warmup N         iterations before, not counted; default 3
   --tables N         the bytes are split over so many tables; default 1
   --chunk BYTES      the cluster's chunk size; default as in a cluster file
+  --share PERCENT    1 to 100: the bytes are so much of the tables, and are pushed and pulled as
+                     a range; default: tables are exchanged whole
   --pin WHERE        auto: shards, then workers, each to one core, round robin; none; or the
                      cores to go round, as in 0,1
   --device D         cuda:N or emulated:N: shards step there, and tables of workers are there;

@@ -35,7 +35,8 @@ const std::vector<subject_words>& subjects() {
       {.name = "exchange",
        .measured = subject::exchange,
        .known = {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
-                 "iterations", "warmup", "tables", "chunk", "pin", "device", "json", "svg"}},
+                 "iterations", "warmup", "tables", "chunk", "pin", "share", "device", "json",
+                 "svg"}},
       {.name = "latency",
        .measured = subject::latency,
        .known = {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "device",
@@ -149,6 +150,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
     return set_count(option, text, 1, bench_iterations_max, into.iterations);
   if (option == "warmup") return set_count(option, text, 0, 10'000, into.warmup);
   if (option == "tables") return set_count(option, text, 1, 10'000, into.tables);
+  if (option == "share") return set_count(option, text, 1, 100, into.percent);
   if (option == "rounds") return set_count(option, text, 1, 1000, into.rounds);
   if (option == "threads") return set_list(option, text, counts_max, into.threads);
   if (option == "inputs") return set_list(option, text, 64, into.inputs);
@@ -205,6 +207,10 @@ status check_together(const bench_options& all) {
       return bad("tidegate bench plot: allowed: tidegate bench plot SERIES.json --svg FILE");
     return {};
   }
+  if (all.percent != 0 && !all.device.empty())
+    return bad(
+        "--share and --device; allowed: one of them, as tables on a device are exchanged "
+        "whole");
   if (all.subject == subject::device && all.bytes.size() != 1)
     return bad("tidegate bench device: --bytes; allowed: one size, of each array");
   if (std::uint64_t{all.workers} * (all.iterations + all.warmup) > exact_steps_max)

@@ -31,6 +31,7 @@ struct bench_options {
   std::uint32_t iterations = 0;            // 0: by size
   std::uint32_t warmup = 3;
   std::uint32_t tables = 1;
+  std::uint32_t percent = 0;      // exchanger::open()
   std::uint64_t chunk_bytes = 0;  // 0: the cluster's default
   std::string pin = "auto";       // "auto", "none", "0,1"
   std::vector<std::uint32_t> threads;

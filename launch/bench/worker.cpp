@@ -19,7 +19,7 @@ namespace {
 
 using runtime::status;
 
-constexpr std::size_t words_of_order = 8;
+constexpr std::size_t words_of_order = 9;
 constexpr std::uint32_t number_max = 1'000'000;
 
 std::string cpu_words(const std::vector<int>& cpus) {
@@ -59,7 +59,8 @@ status work_with(const worker_order& order, arena& shared, tidegate::session& jo
 status work(const worker_order& order, arena& shared, tidegate::session& job) {
   const auto elements = order.bytes / sizeof(float);
   if (order.device.empty())
-    return work_with(order, shared, job, exchanger::open(job, elements, order.tables));
+    return work_with(order, shared, job,
+                     exchanger::open(job, elements, order.tables, order.percent));
   return work_with(order, shared, job,
                    device_exchanger::open(job, order.device, elements, order.tables));
 }
@@ -101,7 +102,8 @@ std::vector<std::string> worker_command(const std::string& program, const worker
           std::to_string(order.shards),
           std::string(runtime::optimizer_name(order.optimizer)),
           cpu_words(order.cpus),
-          order.device.empty() ? "none" : order.device};
+          order.device.empty() ? "none" : order.device,
+          std::to_string(order.percent)};
 }
 
 runtime::expected<worker_order> parse_worker(const std::vector<std::string>& args) {
@@ -128,6 +130,9 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
     if (!runtime::devices::parse_device_name(args[7])) return bad();
     order.device = args[7];
   }
+  const auto percent = parse_numbers(args[8], 100);
+  if (!percent || percent->size() != 1) return bad();
+  order.percent = percent->front();
   if (args[6] == "none") return order;
   const auto cpus = parse_numbers(args[6], number_max);
   if (!cpus) return bad();
