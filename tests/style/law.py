@@ -21,6 +21,7 @@ PROJECT = {
     "runtime/optimizers": [BASE],
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
+    "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],

@@ -1,0 +1,58 @@
+#include "runtime/batches/batch_merger.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::runtime {
+
+void batch_merger::begin(std::span<const input> inputs, std::uint32_t dim) {
+  dim_ = dim;
+  cursors_.clear();
+  for (const auto& input : inputs) {
+    TIDEGATE_ASSERT(input.batch.dim == dim, "rows of one width");
+    TIDEGATE_ASSERT(cursors_.empty() || cursors_.back().rank < input.rank,
+                    "batches ascend in rank");
+    if (!input.batch.ids.empty())
+      cursors_.push_back({.rank = input.rank, .next = 0, .batch = input.batch});
+  }
+}
+
+// A handful of workers push a row: looking at each is faster than keeping them in order.
+std::uint64_t batch_merger::least_of(const std::vector<cursor>& cursors) {
+  auto least = cursors.front().batch.ids[cursors.front().next];
+  for (const auto& at : cursors) least = std::min(least, at.batch.ids[at.next]);
+  return least;
+}
+
+std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* values) {
+  std::size_t rows = 0;
+  for (; rows < rows_max && !cursors_.empty(); ++rows) {
+    const auto least = least_of(cursors_);
+    gradients_.clear();
+    bool any_ends = false;
+    for (auto& at : cursors_) {
+      if (at.batch.ids[at.next] != least) continue;
+      gradients_.push_back({.data = at.batch.row(at.next).data(), .rank = at.rank});
+      any_ends |= ++at.next == at.batch.ids.size();
+    }
+    ids[rows] = least;
+    kernels::tree_sum(gradients_, values + rows * dim_, dim_);
+    if (any_ends)
+      std::erase_if(cursors_, [](const cursor& at) { return at.next == at.batch.ids.size(); });
+  }
+  return rows;
+}
+
+std::uint64_t batch_merger::rows_left() {
+  counting_ = cursors_;
+  std::uint64_t rows = 0;
+  for (; !counting_.empty(); ++rows) {
+    const auto least = least_of(counting_);
+    for (auto& at : counting_) at.next += at.batch.ids[at.next] == least ? 1 : 0;
+    std::erase_if(counting_, [](const cursor& at) { return at.next == at.batch.ids.size(); });
+  }
+  return rows;
+}
+
+}  // namespace tidegate::runtime

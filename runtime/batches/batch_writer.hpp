@@ -1,0 +1,51 @@
+// What a worker pushes, ids and gradients in any order, as one batch for each part of the
+// table. Ids that come more than once in a push are summed first, in the order in which they
+// come: a batch is a function of the push alone.
+//
+// Ids are sorted by their digits (Knuth, volume 3, section 5.2.5), which keeps the order of
+// equal ones; digits in which all ids agree cost nothing. One thread. Once warm, nothing
+// allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tidegate::runtime {
+
+class batch_writer {
+ public:
+  // Takes in the ids of a push; those of the push before are forgotten. `parts`, `key`: see
+  // part_of_row().
+  void begin(std::span<const std::uint64_t> ids, std::uint64_t key, std::uint32_t parts);
+
+  // Returns how many rows the batch of a part has: its ids, each counted once.
+  std::uint32_t rows_of(std::uint32_t part) const { return rows_[part]; }
+  // Returns the ids of all batches together, each counted once.
+  std::uint64_t rows() const noexcept { return rows_in_all_; }
+
+  // Writes the batch of a part to memory of row_batch_bytes(rows_of(part), dim). `gradients`:
+  // of each id of the push in turn, `dim` values.
+  void write(std::uint32_t part, std::span<const float> gradients, std::uint32_t dim,
+             std::span<std::byte> memory) const;
+
+ private:
+  struct entry {
+    std::uint64_t id = 0;
+    std::uint32_t index = 0;  // in the push
+    std::uint32_t part = 0;
+  };
+
+  void sort_by_id();
+  void sort_by_part(std::uint32_t parts);
+  void count_rows(std::uint32_t parts);
+
+  std::vector<entry> entries_;  // by part, then id, then index
+  std::vector<entry> spare_;
+  std::vector<std::uint32_t> begins_;  // of parts among the entries, and their end
+  std::vector<std::uint32_t> rows_;    // by part
+  std::uint64_t rows_in_all_ = 0;
+};
+
+}  // namespace tidegate::runtime
