@@ -337,9 +337,13 @@ def test_the_bits_are_those_of_a_worker_in_cpp(run: Run, tmp_path: Path) -> None
         return x ^ (x >> np.uint64(31))
 
     def gradient_of(s: tidegate.Session, clock: int, table: int, parameter: "np.ndarray") -> "np.ndarray":
-        key = mix(np.array([s.seed ^ (s.rank * 1000003 + clock * 7919 + table)], np.uint64))
-        bits = (mix(key ^ mix(np.arange(parameter.size, dtype=np.uint64))) >> np.uint64(40)).astype(np.int32)
-        drawn = (bits - (1 << 23)).astype(np.float32) / np.float32(1 << 23)
+        key = mix(np.array([s.seed ^ (s.rank * 1000003 + clock * 7919 + table)], np.uint64)) >> np.uint64(32)
+        bits = key.astype(np.uint32) ^ (np.arange(parameter.size, dtype=np.uint32) * np.uint32(0x9e3779b9))
+        bits = (bits ^ (bits >> np.uint32(16))) * np.uint32(0x7feb352d)
+        bits = (bits ^ (bits >> np.uint32(15))) * np.uint32(0x846ca68b)
+        bits ^= bits >> np.uint32(16)
+        noise = (bits >> np.uint32(8)).astype(np.int32) - np.int32(1 << 23)
+        drawn = noise.astype(np.float32) / np.float32(1 << 23)
         return np.float32(0.25) * parameter + drawn.reshape(parameter.shape)
 
     def train(start: "dict[str, np.ndarray]") -> None:

@@ -1,6 +1,7 @@
 #include "tests/support/workload.hpp"
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -10,6 +11,14 @@ namespace {
 
 std::function<void()> begin_watch(const workload_options& options) {
   return options.watch ? options.watch() : [] {};
+}
+
+void write_gradient(const tidegate::session& session, std::size_t t,
+                    std::span<const float> parameters, std::span<float> gradient) {
+  const auto& info = session.info();
+  const auto key = workload_key(info.seed, info.rank, session.now(), t);
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    gradient[i] = workload_gradient(key, i, parameters[i]);
 }
 
 // One full clock over all tables: pull, compute, push.
@@ -25,11 +34,8 @@ runtime::status run_clock(tidegate::session& session,
   for (auto& pending : waiting)
     if (auto done = pending.wait(); !done.ok()) return done;
   served();
-  const auto& info = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t)
-    for (std::size_t i = 0; i < parameters[t].size(); ++i)
-      gradients[t][i] =
-          workload_gradient(info.seed, info.rank, session.now(), t, i, parameters[t][i]);
+    write_gradient(session, t, parameters[t], gradients[t]);
   waiting.clear();
   for (std::size_t t = 0; t < tables.size(); ++t)
     waiting.push_back(session.push(tables[t], gradients[t]));
@@ -78,12 +84,10 @@ runtime::status run_clock_of_ranges(tidegate::session& session,
 // What is read stays as it is until the push.
 runtime::status write_gradient_on_device(tidegate::session& session,
                                          const tidegate::table& table, std::size_t t) {
-  const auto& info = session.info();
   const auto parameters = session.device_parameters(table);
   std::vector<float> values(table.size), again(table.size), gradient(table.size);
   if (auto copied = session.copy(values, parameters); !copied.ok()) return copied;
-  for (std::size_t i = 0; i < gradient.size(); ++i)
-    gradient[i] = workload_gradient(info.seed, info.rank, session.now(), t, i, values[i]);
+  write_gradient(session, t, values, gradient);
   const auto room = session.device_gradient(table);
   if (!room) return room.error();
   if (auto copied = session.copy(*room, gradient); !copied.ok()) return copied;
@@ -95,16 +99,12 @@ runtime::status write_gradient_on_device(tidegate::session& session,
 
 runtime::status write_gradients(tidegate::session& session,
                                 const std::vector<tidegate::table>& tables) {
-  const auto& info = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t) {
     if (!session.device_parameters(tables[t]).empty()) {
       if (auto done = write_gradient_on_device(session, tables[t], t); !done.ok()) return done;
       continue;
     }
-    const auto parameters = session.parameters(tables[t]);
-    const auto gradient = session.gradient(tables[t]);
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      gradient[i] = workload_gradient(info.seed, info.rank, session.now(), t, i, parameters[i]);
+    write_gradient(session, t, session.parameters(tables[t]), session.gradient(tables[t]));
   }
   return {};
 }

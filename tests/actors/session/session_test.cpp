@@ -56,7 +56,7 @@ TEST_F(session_test, bsp_equals_a_sequential_reference) {
       for (std::uint64_t i = 0; i < n; ++i) {
         float g[workers];
         for (std::uint32_t r = 0; r < workers; ++r)
-          g[r] = workload_gradient(spec.jobs[0].seed, r, c, t, i, w[i]);
+          g[r] = workload_gradient(workload_key(spec.jobs[0].seed, r, c, t), i, w[i]);
         const float sum = (g[0] + g[1]) + g[2];  // the canonical tree of three ranks
         w[i] = w[i] - 0.5F * ((1.0F / workers) * sum);
       }
