@@ -7,7 +7,11 @@ Most of the time goes into what sources include, not into them: those that are c
 at a time, as one that includes them. Where such a batch is not clean its halves are checked, and so on: the verdict
 on a source that is checked alone counts.
 
-usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests]
+With --recent N only sources are looked at that are made of a file which the last N commits, or what is not committed,
+have changed: what is older was looked at when it was changed, and every night. All are looked at where that history is not
+there, or where it has changed .clang-tidy.
+
+usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests] [--recent N]
 """
 import argparse
 import collections
@@ -149,12 +153,24 @@ def prepare_commands(root: pathlib.Path, build: pathlib.Path, to: pathlib.Path, 
     return result
 
 
+def changed_in(root: pathlib.Path, commits: int) -> set[str] | None:
+    """The files that the last `commits`, by first parents, and what is not committed have changed; None: git cannot say."""
+    changed: set[str] = set()
+    for words in (["diff", "--name-only", "-z", f"HEAD~{commits}"], ["ls-files", "-z", "--others", "--exclude-standard"]):
+        answer = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
+        if answer.returncode != 0:
+            return None
+        changed.update(path for path in answer.stdout.split("\0") if path)
+    return changed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tests", action="store_true")
+    parser.add_argument("--recent", type=int, help="commits")
     options = parser.parse_args()
     options.root, options.build = options.root.resolve(), options.build.resolve()
     tool = shutil.which("clang-tidy-14")
@@ -167,12 +183,17 @@ def main() -> int:
     work = tidy(options.root, options.build, tool)
     commands = prepare_commands(options.root, options.build, work.cache, options.tests)
     unknown = [path for path, command in commands.items() if not (work.cache / work.key(path, command)).exists()]
+    known = len(commands) - len(unknown)
+    changed = changed_in(options.root, options.recent) if options.recent else None
+    if changed is not None and ".clang-tidy" not in changed:
+        unknown = [path for path in unknown if not changed.isdisjoint(work.closure(path))]
+        print(f"{len(commands) - known - len(unknown)} of {len(commands)} have not changed in {options.recent} commits")
     problems = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         batches = batches_of(options.root, unknown, commands)
         for wrong in pool.map(lambda batch: work.run(batch, commands), batches):
             problems += [f"--- {path}\n{text}" for path, text in wrong]
-    print(f"{len(commands) - len(unknown)} of {len(commands)} known to be clean from an earlier run")
+    print(f"{known} of {len(commands)} known to be clean from an earlier run")
     return sources.finish(problems, len(commands))
 
 
