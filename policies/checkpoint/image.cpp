@@ -47,6 +47,8 @@ json encode(const optimizer_spec& spec) {
           {"beta2", spec.beta2},
           {"epsilon", spec.epsilon},
           {"weight_decay", spec.weight_decay},
+          {"l1", spec.l1},
+          {"l2", spec.l2},
           {"clip_value", spec.clip_value},
           {"schedule", encode(spec.schedule)},
           {"lazy", spec.lazy ? 1U : 0U}};
@@ -54,9 +56,9 @@ json encode(const optimizer_spec& spec) {
 
 bool all_finite(const chunk_description& chunk) {
   const auto& o = chunk.optimizer;
-  const double all[] = {o.learning_rate,   o.momentum,       o.beta1,      o.beta2,
-                        o.epsilon,         o.weight_decay,   o.clip_value, o.schedule.factor,
-                        chunk.beta1_power, chunk.beta2_power};
+  const double all[] = {o.learning_rate,   o.momentum,        o.beta1,      o.beta2,
+                        o.epsilon,         o.weight_decay,    o.clip_value, o.schedule.factor,
+                        chunk.beta1_power, chunk.beta2_power, o.l1,         o.l2};
   return std::all_of(std::begin(all), std::end(all), [](double x) { return std::isfinite(x); });
 }
 
@@ -125,8 +127,10 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
     optimizer.clip_value = static_cast<float>(fields.real("clip_value"));
   if (from.contains("schedule"))
     optimizer.schedule = decode_schedule(fields.object("schedule"), subject, problem);
-  // Those before ranges do not say it.
+  // Those before ranges have none of these.
   if (from.contains("lazy")) optimizer.lazy = fields.number("lazy", 1) == 1;
+  if (from.contains("l1")) optimizer.l1 = static_cast<float>(fields.real("l1"));
+  if (from.contains("l2")) optimizer.l2 = static_cast<float>(fields.real("l2"));
   return optimizer;
 }
 

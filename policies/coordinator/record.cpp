@@ -6,6 +6,7 @@
 
 #include "policies/checkpoint/json_text.hpp"
 #include "policies/checkpoint/record_fields.hpp"
+#include "policies/coordinator/optimizer_record.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -32,54 +33,6 @@ std::uint32_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-json encode_bits(const optimizer_spec& spec) {
-  return {static_cast<std::uint32_t>(spec.kind),
-          bits(spec.learning_rate),
-          bits(spec.momentum),
-          bits(spec.beta1),
-          bits(spec.beta2),
-          bits(spec.epsilon),
-          bits(spec.weight_decay),
-          bits(spec.clip_value),
-          static_cast<std::uint32_t>(spec.schedule.kind),
-          spec.schedule.warmup,
-          spec.schedule.clocks,
-          bits(spec.schedule.factor),
-          spec.lazy ? 1U : 0U};
-}
-
-optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  // Journals of Tidegate 0.2 have neither clip value nor schedule; those before ranges do not
-  // say whether it is lazy.
-  constexpr std::size_t size_now = 13;
-  const auto found = fields.array("optimizer").size();
-  const auto size = found == 7 || found == 12 ? found : size_now;
-  auto values = row(fields, "optimizer", size, any_32, problem);
-  values.resize(size_now);
-  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
-  const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
-  const auto kind = runtime::find_optimizer(values[0]);
-  const auto schedule = runtime::find_schedule(values[8]);
-  if (!kind || !schedule) {
-    if (problem.ok())
-      problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
-    return {};
-  }
-  optimizer_spec optimizer = {.kind = *kind,
-                              .learning_rate = real(1),
-                              .momentum = real(2),
-                              .beta1 = real(3),
-                              .beta2 = real(4),
-                              .epsilon = real(5),
-                              .weight_decay = real(6),
-                              .clip_value = real(7),
-                              .schedule = {*schedule, number(9), number(10), real(11)},
-                              .lazy = number(12) != 0};
-  if (problem.ok() && !is_complete(optimizer.schedule))
-    problem = {errc::corrupt, "a schedule without clocks"};
-  return optimizer;
-}
-
 std::vector<std::uint64_t> decode_shape(json_fields& fields, status& problem) {
   const auto& found = fields.array("shape");
   return row(fields, "shape", std::min(found.size(), dimensions_max), any_64, problem);
@@ -96,7 +49,7 @@ json encode(const restored_job& job, const std::string& name) {
   for (const auto& table : job.tables)
     tables.push_back({{"name", wide(table.name)},
                       {"shape", table.shape},
-                      {"optimizer", encode_bits(table.optimizer)}});
+                      {"optimizer", encode_optimizer(table.optimizer)}});
   return {{"job", wide(name)},
           {"id", {job.id.epoch, job.id.number}},
           {"clock", job.clock},
@@ -182,7 +135,7 @@ struct encoder {
       specs.push_back(
           {{"name", wide(spec.name)},
            {"shape", spec.shape},
-           {"optimizer", encode_bits(spec.optimizer)},
+           {"optimizer", encode_optimizer(spec.optimizer)},
            {"init", {static_cast<std::uint32_t>(spec.init.kind), bits(spec.init.value)}}});
     char number[16];
     std::snprintf(number, sizeof number, "%08u", tables.number);  // ascending as texts, too
@@ -207,10 +160,9 @@ recorded_run decode_run(json_fields& fields, status& problem) {
     job.clock = in.number("clock");
     for (const auto& table : in.array("tables")) {
       json_fields of(table, "run", problem);
-      auto& made_table = job.tables.emplace_back();
-      made_table.name = decode_text(of, "name", problem);
-      made_table.shape = decode_shape(of, problem);
-      made_table.optimizer = decode_optimizer(of, problem);
+      job.tables.push_back({.name = decode_text(of, "name", problem),
+                            .shape = decode_shape(of, problem),
+                            .optimizer = decode_optimizer(of, problem)});
     }
   }
   return run;

@@ -32,6 +32,8 @@ void bind_options(nb::module_& module) {
       .def_rw("beta2", &optimizer::beta2)
       .def_rw("epsilon", &optimizer::epsilon)
       .def_rw("weight_decay", &optimizer::weight_decay)
+      .def_rw("l1", &optimizer::l1)
+      .def_rw("l2", &optimizer::l2)
       .def_rw("clip_value", &optimizer::clip_value)
       .def_rw("schedule", &optimizer::schedule)
       .def_rw("lazy", &optimizer::lazy);

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ._options import adamw as adamw
     from ._options import momentum as momentum
     from ._options import nesterov as nesterov
+    from ._options import proximal as proximal
     from ._options import sgd as sgd
     from ._options import uniform as uniform
     from . import data as data
@@ -80,7 +81,7 @@ _HOMES = {
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
     "_device": ["DeviceArray"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
-                 "momentum", "nesterov", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
+                 "momentum", "nesterov", "proximal", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
     "_session": ["Session", "await_place", "session"],
     "_state": ["State"],
     "_table": ["Pending", "Table"],
@@ -94,7 +95,7 @@ __all__ = [
     "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Schedule", "Session",
     "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
     "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "launch", "momentum",
-    "nesterov", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",
+    "nesterov", "proximal", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",
 ]
 
 

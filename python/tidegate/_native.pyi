@@ -20,6 +20,8 @@ class Optimizer:
     beta2: Optional[float]
     epsilon: Optional[float]
     weight_decay: Optional[float]
+    l1: Optional[float]
+    l2: Optional[float]
     clip_value: Optional[float]
     schedule: Optional[Schedule]
     lazy: Optional[bool]

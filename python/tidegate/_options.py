@@ -46,6 +46,8 @@ class Optimizer:
     clip_value: Optional[float] = None
     schedule: Optional[Schedule] = None
     lazy: Optional[bool] = None
+    l1: Optional[float] = None
+    l2: Optional[float] = None
 
     def scheduled(self, schedule: Schedule) -> Optimizer:
         """Returns this optimizer with a learning rate that follows `schedule`."""
@@ -91,6 +93,12 @@ def adamw(learning_rate: float, *, beta1: Optional[float] = None, beta2: Optiona
           epsilon: Optional[float] = None, weight_decay: Optional[float] = None) -> Optimizer:
     """AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019)."""
     return Optimizer("adamw", learning_rate, None, beta1, beta2, epsilon, weight_decay)
+
+
+def proximal(learning_rate: float, *, l1: Optional[float] = None, l2: Optional[float] = None) -> Optimizer:
+    """A gradient step, then the proximal step of l1 |w| + l2/2 w**2, which makes small parameters 0 (Parikh and Boyd,
+    Proximal Algorithms, 2014)."""
+    return Optimizer("proximal", learning_rate, l1=l1, l2=l2)
 
 
 def assign() -> Optimizer:

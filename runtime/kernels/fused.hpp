@@ -31,6 +31,7 @@ struct coefficients {
   float beta2 = 0, beta2_rest = 0;
   float epsilon = 0;
   float kept = 1;  // step_rates
+  float l1 = 0, l2 = 0;
 };
 
 // `count` arrays of one type, whose ranks have the tree of ranks 0 .. count - 1.

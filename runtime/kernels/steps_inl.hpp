@@ -20,6 +20,7 @@
 #include "runtime/kernels/steps/assign_inl.hpp"
 #include "runtime/kernels/steps/momentum_inl.hpp"
 #include "runtime/kernels/steps/nesterov_inl.hpp"
+#include "runtime/kernels/steps/proximal_inl.hpp"
 #include "runtime/kernels/steps/sgd_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 

@@ -71,6 +71,8 @@ coefficients make_coefficients(const optimizer& options, beta_powers& powers, fl
   c.beta2 = options.beta2;
   c.beta2_rest = 1.0F - options.beta2;
   c.epsilon = options.epsilon;
+  c.l1 = options.l1;
+  c.l2 = options.l2;
   return c;
 }
 

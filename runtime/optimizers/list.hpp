@@ -12,4 +12,5 @@
   X(adagrad, 4)                \
   X(adam, 2)                   \
   X(adamw, 5)                  \
-  X(assign, 6)
+  X(assign, 6)                 \
+  X(proximal, 7)

@@ -25,6 +25,8 @@ struct optimizer_options {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
   float weight_decay = 0.0F;
+  float l1 = 0.0F;
+  float l2 = 0.0F;
   // Each element of the reduced gradient is brought into [-clip_value, clip_value] before the
   // step; 0: it is taken as it is.
   float clip_value = 0.0F;
@@ -37,7 +39,7 @@ struct optimizer_options {
 };
 
 // Options as a set of bits. All optimizers have a learning rate.
-enum class optimizer_option : std::uint8_t {
+enum class optimizer_option : std::uint16_t {
   none = 0,
   learning_rate = 1,
   momentum = 2,
@@ -47,6 +49,8 @@ enum class optimizer_option : std::uint8_t {
   weight_decay = 32,
   clip_value = 64,
   schedule = 128,  // and the factor that comes with pushes
+  l1 = 256,
+  l2 = 512,
 };
 constexpr optimizer_option operator|(optimizer_option a, optimizer_option b) {
   return static_cast<optimizer_option>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

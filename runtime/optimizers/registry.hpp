@@ -16,6 +16,7 @@
 #include "runtime/optimizers/momentum.hpp"
 #include "runtime/optimizers/nesterov.hpp"
 #include "runtime/optimizers/optimizer.hpp"
+#include "runtime/optimizers/proximal.hpp"
 #include "runtime/optimizers/sgd.hpp"
 
 namespace tidegate::runtime {

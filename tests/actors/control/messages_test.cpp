@@ -75,6 +75,8 @@ TEST_F(messages_test, shard_calls) {
                      .beta2 = 0.4F,
                      .epsilon = 0.5F,
                      .weight_decay = 0.6F,
+                     .l1 = 0.65F,
+                     .l2 = 0.66F,
                      .clip_value = 0.7F,
                      .schedule = {.kind = runtime::schedule_kind::cosine,
                                   .warmup = 11,

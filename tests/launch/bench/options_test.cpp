@@ -83,7 +83,7 @@ TEST(bench_options, says_what_is_allowed) {
               HasSubstr("did you mean '--workers'?"));
   EXPECT_THAT(reply_code_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
   EXPECT_THAT(reply_code_of({"exchange", "--optimizer", "lion"}),
-              HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw"));
+              HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal"));
   EXPECT_THAT(reply_code_of({"exchange", "--transport", "udp"}),
               HasSubstr("auto, shm, tcp, rdma"));
   EXPECT_THAT(reply_code_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));

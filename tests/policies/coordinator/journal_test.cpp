@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/coordinator/optimizer_record.hpp"
 #include "policies/supervision/retry_backoff.hpp"
 #include "runtime/base/limits.hpp"
 #include "tests/policies/coordinator/journal_fixture.hpp"
@@ -188,6 +189,8 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   optimizer.schedule = {
       .kind = runtime::schedule_kind::step, .warmup = 3, .clocks = 100, .factor = 0.1F};
   optimizer.lazy = true;
+  optimizer.l1 = 0.7F;
+  optimizer.l2 = 0.2F;
   restored_cluster from;
   from.epoch = 3;
   from.jobs["a"] = {.id = {2, 9},
@@ -202,6 +205,31 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   ASSERT_TRUE(before);
   ASSERT_TRUE(before->run);
   EXPECT_EQ(before->run->from, from);
+}
+
+// They have no l1 and l2 and are not lazy; the first had neither schedule nor clip value.
+TEST_F(coordinator_journal_test, of_earlier_versions_has_fewer_numbers_of_an_optimizer) {
+  const std::string now = R"([0,1056964608,1056964608,1056964608,1056964608,1056964608,)"
+                          R"(1056964608,1056964608,0,5,0,0,1,1056964608,1056964608])";
+  for (const std::size_t numbers : {7, 12, 15, 8}) {
+    auto cut = std::string::npos;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < now.size() && cut == std::string::npos; ++i)
+      if (now[i] == ',' && ++found == numbers) cut = i;
+    const auto text =
+        R"({"optimizer":)" + (numbers == 15 ? now : now.substr(0, cut) + "]") + "}";
+    runtime::status problem;
+    const auto parsed = nlohmann::json::parse(text);
+    json_fields fields(parsed, "record", problem);
+    const auto optimizer = decode_optimizer(fields, problem);
+    EXPECT_EQ(problem.ok(), numbers != 8) << problem.to_string();
+    if (numbers == 8) continue;
+    EXPECT_EQ(optimizer.weight_decay, 0.5F);
+    EXPECT_EQ(optimizer.clip_value, numbers > 7 ? 0.5F : 0.0F);
+    EXPECT_EQ(optimizer.schedule.warmup, numbers > 7 ? 5U : 0U);
+    EXPECT_EQ(optimizer.lazy, numbers == 15);
+    EXPECT_EQ(optimizer.l2, numbers == 15 ? 0.5F : 0.0F);
+  }
 }
 
 TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {

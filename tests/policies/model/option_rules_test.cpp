@@ -114,9 +114,10 @@ TEST(option_rules, a_schedule_that_makes_no_sense_is_refused) {
 
 TEST(option_rules, an_option_without_a_name_is_refused) {
   EXPECT_TRUE(checked_optimizer({}, "t"));
-  expect_refused({.learning_rate = 0.1F},
-                 "optimizer.learning_rate is given without a name of an optimizer",
-                 "sgd, momentum, nesterov, adagrad, adam, adamw, assign; or no option at all");
+  expect_refused(
+      {.learning_rate = 0.1F},
+      "optimizer.learning_rate is given without a name of an optimizer",
+      "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal; or no option at all");
 }
 
 TEST(option_rules, first_values_are_finite_and_of_one_kind) {

@@ -117,6 +117,8 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   options.kind = GetParam();
   options.learning_rate = 0.05F;
   options.weight_decay = 0.1F;  // no other than adamw may look at it
+  options.l1 = 0.2F;            // nor than proximal at these
+  options.l2 = 0.3F;
   model reference{.w = random_values(1, n), .s1 = values(n, 0.0F), .s2 = values(n, 0.0F)};
   for (auto& w : reference.w) w = std::fmod(w, 1.0F);
   model in = reference, out = reference;

@@ -219,6 +219,8 @@ optimizer an_optimizer(optimizer_kind kind) {
   options.learning_rate = 0.05F;
   options.epsilon = 1e-6F;
   options.weight_decay = 0.02F;
+  options.l1 = 0.3F;
+  options.l2 = 0.4F;
   return options;
 }
 

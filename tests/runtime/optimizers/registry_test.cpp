@@ -25,8 +25,8 @@ TEST(optimizer_registry, names_and_numbers_belong_to_a_single_optimizer) {
 // Journals and checkpoints of earlier versions have these.
 TEST(optimizer_registry, numbers_stay_what_they_were) {
   const std::pair<std::string_view, int> known[] = {
-      {"sgd", 0},     {"momentum", 1}, {"adam", 2},  {"nesterov", 3},
-      {"adagrad", 4}, {"adamw", 5},    {"assign", 6}};
+      {"sgd", 0},     {"momentum", 1}, {"adam", 2},   {"nesterov", 3},
+      {"adagrad", 4}, {"adamw", 5},    {"assign", 6}, {"proximal", 7}};
   for (const auto& [name, number] : known) {
     ASSERT_TRUE(find_optimizer(name)) << name;
     EXPECT_EQ(static_cast<int>(*find_optimizer(name)), number) << name;

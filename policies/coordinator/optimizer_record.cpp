@@ -1,0 +1,72 @@
+#include "policies/coordinator/optimizer_record.hpp"
+
+#include <bit>
+#include <cstdint>
+
+#include "policies/checkpoint/record_fields.hpp"
+
+namespace tidegate::policies {
+
+using runtime::errc;
+using runtime::status;
+
+namespace {
+
+std::uint32_t bits_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+nlohmann::json encode_optimizer(const optimizer_spec& spec) {
+  return {static_cast<std::uint32_t>(spec.kind),
+          bits_of(spec.learning_rate),
+          bits_of(spec.momentum),
+          bits_of(spec.beta1),
+          bits_of(spec.beta2),
+          bits_of(spec.epsilon),
+          bits_of(spec.weight_decay),
+          bits_of(spec.clip_value),
+          static_cast<std::uint32_t>(spec.schedule.kind),
+          spec.schedule.warmup,
+          spec.schedule.clocks,
+          bits_of(spec.schedule.factor),
+          spec.lazy ? 1U : 0U,
+          bits_of(spec.l1),
+          bits_of(spec.l2)};
+}
+
+optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
+  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12.
+  constexpr std::size_t size_now = 15;
+  const auto size = fields.array("optimizer").size();
+  auto values =
+      row(fields, "optimizer", size == 7 || size == 12 ? size : size_now, any_32, problem);
+  values.resize(size_now);
+  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
+  const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
+  const auto kind = runtime::find_optimizer(values[0]);
+  const auto schedule = runtime::find_schedule(values[8]);
+  if (!kind || !schedule) {
+    if (problem.ok())
+      problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
+    return {};
+  }
+  optimizer_spec optimizer = {.kind = *kind,
+                              .learning_rate = real(1),
+                              .momentum = real(2),
+                              .beta1 = real(3),
+                              .beta2 = real(4),
+                              .epsilon = real(5),
+                              .weight_decay = real(6),
+                              .l1 = real(13),
+                              .l2 = real(14),
+                              .clip_value = real(7),
+                              .schedule = {*schedule, number(9), number(10), real(11)},
+                              .lazy = number(12) != 0};
+  if (problem.ok() && !is_complete(optimizer.schedule))
+    problem = {errc::corrupt, "a schedule without clocks"};
+  return optimizer;
+}
+
+}  // namespace tidegate::policies

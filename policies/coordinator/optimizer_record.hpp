@@ -1,0 +1,19 @@
+// Optimizers as numbers of a journal, floats as their bits: 0.1 must come back as it was. Pure,
+// any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "policies/checkpoint/json_text.hpp"
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+nlohmann::json encode_optimizer(const optimizer_spec& spec);
+
+// Reads the array "optimizer" of a record, also as earlier versions wrote it. Sets `problem`,
+// unless it is set: corrupt (numbers of nothing that is known).
+optimizer_spec decode_optimizer(json_fields& fields, runtime::status& problem);
+
+}  // namespace tidegate::policies
