@@ -12,7 +12,6 @@
 namespace tidegate::actors {
 
 namespace kernels = runtime::kernels;
-using runtime::errc;
 using runtime::status;
 
 shard_store::shard_store(std::shared_ptr<runtime::memory_source> source)
@@ -43,11 +42,6 @@ status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
                               const store_options& options) {
   const auto optimizer = table.optimizer;
-  if (device_ && optimizer.lazy)
-    return {errc::unavailable,
-            "the optimizer of table '" + table.name +
-                "' is lazy, and shards on a device step whole tables only; keep the table's "
-                "job on shards of the host"};
   const auto arrays = policies::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core

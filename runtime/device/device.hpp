@@ -95,7 +95,7 @@ constexpr std::size_t launch_inputs_max = 64;  // that one launch sums
 struct update_launch {
   enum class step : std::uint8_t {
     update,  // apply_update()
-    assign,  // assign_sum(); the parameters need no `before`
+    assign,  // assign_sum(), with gaps if the options are lazy: only then it needs `before`
   };
   step kind = step::update;
   kernels::optimizer options;

@@ -343,10 +343,12 @@ status cuda_device::launch(stream on, const update_launch& call) {
   const current_device programs;
   if (!enter()) return lost_;
   auto powers = call.powers;
-  const int error = call.kind == update_launch::step::assign
-                        ? kernels::cuda::queue_assign(call.inputs, call.arrays, handle(on))
-                        : kernels::cuda::queue_update(call.options, powers, call.inputs,
-                                                      call.scale, call.arrays, handle(on));
+  const int error =
+      call.kind == update_launch::step::assign
+          ? kernels::cuda::queue_assign(call.inputs, call.arrays,
+                                        kernels::gaps_of(call.options), handle(on))
+          : kernels::cuda::queue_update(call.options, powers, call.inputs, call.scale,
+                                        call.arrays, handle(on));
   return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
 }
 

@@ -118,6 +118,7 @@ status update_queue::launch_piece(const operation& item, std::size_t count) {
   if (sum != nullptr && gradients_.size() == 1) {  // which is its own sum
     auto copy = call;
     copy.kind = update_launch::step::assign;
+    copy.options.lazy = false;  // gaps are copied like numbers
     copy.arrays = {.before = sum, .after = sum, .n = count};
     if (auto copied = device_.launch(steps_, copy); !copied.ok()) return copied;
     call.arrays.sum = nullptr;

@@ -26,6 +26,11 @@ auto visit_step(const step_constants* constants, const Visitor& visitor) {
   });
 }
 
+template <class Step>
+step_around_gaps<Step> around_gaps(const Step& step) {
+  return {step};
+}
+
 template <element Type, std::size_t Count, class Visitor>
 auto visit_count(const dense_inputs& inputs, const Visitor& visitor) {
   if constexpr (Count < fused_inputs_max) {

@@ -16,5 +16,8 @@ int launch_bfloat16(const dense_inputs& inputs, const step_constants* constants,
                     const tile_arrays& at, void* stream);
 int launch_planned(const sum_plan& plan, const step_constants* constants, const tile_arrays& at,
                    void* stream);
+// The same over inputs that may have gaps.
+int launch_gapped(const sum_plan& plan, const step_constants* constants, const tile_arrays& at,
+                  void* stream);
 
 }  // namespace tidegate::runtime::kernels::cuda

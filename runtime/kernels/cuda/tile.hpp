@@ -15,6 +15,7 @@
 #include "runtime/base/host_device.hpp"
 #include "runtime/kernels/cuda/elements.hpp"
 #include "runtime/kernels/cuda/sum_plan.hpp"
+#include "runtime/kernels/gaps.hpp"
 #include "runtime/kernels/reduced.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
@@ -63,12 +64,49 @@ struct optimizer_step {
   }
 };
 
+// A step where the sum may have gaps, which keep their parameters and their state.
+template <class Step>
+struct step_around_gaps {
+  static constexpr bool reads_parameters = true;
+  static constexpr std::size_t states = Step::states;
+  Step step;
+
+  TIDEGATE_HOST_DEVICE void operator()(float sum, float& w, float& a, float& b) const {
+    if (!is_gap(sum)) step(sum, w, a, b);
+  }
+};
+
 TIDEGATE_HOST_DEVICE inline float_vector operator+(const float_vector& x,
                                                    const float_vector& y) {
   float_vector result;
   for (std::size_t i = 0; i < vector_elements; ++i) result.at[i] = x.at[i] + y.at[i];
   return result;
 }
+
+TIDEGATE_HOST_DEVICE inline float_vector sum_around_gaps(const float_vector& x,
+                                                         const float_vector& y) {
+  float_vector result;
+  for (std::size_t i = 0; i < vector_elements; ++i)
+    result.at[i] = kernels::sum_around_gaps(x.at[i], y.at[i]);
+  return result;
+}
+TIDEGATE_HOST_DEVICE inline float sum_around_gaps(float x, float y) {
+  return kernels::sum_around_gaps(x, y);
+}
+
+// How two partial sums are added.
+struct plain_addition {
+  template <class Value>
+  TIDEGATE_HOST_DEVICE static Value add(const Value& x, const Value& y) {
+    return x + y;
+  }
+};
+struct addition_around_gaps {
+  template <class Value>
+  TIDEGATE_HOST_DEVICE static Value add(const Value& x, const Value& y) {
+    return sum_around_gaps(x, y);
+  }
+};
 
 // The largest power of two below `n`, n >= 2: how many inputs lie left in a dense tree.
 TIDEGATE_HOST_DEVICE constexpr std::size_t left_of(std::size_t n) {
@@ -120,16 +158,16 @@ struct dense_sum {
 };
 
 // Partial sums, the newest first. Never indexed by a variable, which registers cannot be.
-template <class Value>
+template <class Value, class Addition>
 class sum_stack {
  public:
   TIDEGATE_HOST_DEVICE void push(const Value& x) {
     for (std::size_t k = plan_depth_max - 1; k > 0; --k) sums_[k] = sums_[k - 1];
     sums_[0] = x;
   }
-  TIDEGATE_HOST_DEVICE void add(const Value& x) { sums_[0] = sums_[0] + x; }
+  TIDEGATE_HOST_DEVICE void add(const Value& x) { sums_[0] = Addition::add(sums_[0], x); }
   TIDEGATE_HOST_DEVICE void merge() {
-    sums_[0] = sums_[1] + sums_[0];
+    sums_[0] = Addition::add(sums_[1], sums_[0]);
     for (std::size_t k = 1; k + 1 < plan_depth_max; ++k) sums_[k] = sums_[k + 1];
   }
   TIDEGATE_HOST_DEVICE const Value& top() const { return sums_[0]; }
@@ -139,7 +177,8 @@ class sum_stack {
 };
 
 // The tree over any inputs, each of its own type, by a plan.
-struct planned_sum {
+template <class Addition>
+struct sum_by_plan {
   static constexpr std::size_t bytes_per_element = plan_inputs_max * sizeof(float);
   sum_plan plan;
 
@@ -147,7 +186,7 @@ struct planned_sum {
 
   // Two inputs are on their way while the one ahead of them is added.
   TIDEGATE_HOST_DEVICE loaded load(std::int64_t i) const {
-    sum_stack<float_vector> stack;
+    sum_stack<float_vector, Addition> stack;
     auto next = vector_of(plan.entries[0], i);
     auto second = plan.count > 1 ? vector_of(plan.entries[1], i) : next;
     TIDEGATE_NOT_UNROLLED
@@ -161,7 +200,7 @@ struct planned_sum {
   }
   TIDEGATE_HOST_DEVICE float_vector total(const loaded& x) const { return x; }
   TIDEGATE_HOST_DEVICE float element_at(std::int64_t i) const {
-    sum_stack<float> stack;
+    sum_stack<float, Addition> stack;
     TIDEGATE_NOT_UNROLLED
     for (std::uint32_t k = 0; k < plan.count; ++k)
       follow(plan.entries[k], element_of(plan.entries[k], i), stack);
@@ -171,7 +210,7 @@ struct planned_sum {
  private:
   template <class Value>
   TIDEGATE_HOST_DEVICE static void follow(const plan_entry& entry, const Value& x,
-                                          sum_stack<Value>& stack) {
+                                          sum_stack<Value, Addition>& stack) {
     if (entry.is_pushed) {
       stack.push(x);
     } else {
@@ -208,6 +247,10 @@ struct planned_sum {
     return widened<element::bfloat16>(*data_of<element::bfloat16>(entry, i));
   }
 };
+
+struct planned_sum : sum_by_plan<plain_addition> {};
+// The same over inputs that may have gaps.
+struct gapped_sum : sum_by_plan<addition_around_gaps> {};
 
 // How many vectors of each array a thread takes: as many as give a multiprocessor some 48 KiB
 // on their way at half of its threads; it takes 20 to 45 KiB to hide the memory's latency on

@@ -11,10 +11,11 @@ namespace tidegate::runtime::kernels::cuda {
 namespace {
 
 int queue_step(std::span<const gradient> inputs, const step_constants* constants,
-               const chunk_arrays& arrays, stream_handle stream) {
+               const chunk_arrays& arrays, gaps where, stream_handle stream) {
   TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
   if (inputs.size() > plan_inputs_max) return error_invalid;
   const auto at = lay_out(arrays, inputs);
+  if (where == gaps::possible) return launch_gapped(make_plan(inputs), constants, at, stream);
   dense_inputs dense;
   if (!find_dense(inputs, dense))
     return launch_planned(make_plan(inputs), constants, at, stream);
@@ -36,7 +37,7 @@ int queue_sum(std::span<const gradient> inputs, float* out, std::size_t n,
   chunk_arrays arrays;
   arrays.after = out;
   arrays.n = n;
-  return queue_step(inputs, nullptr, arrays, stream);
+  return queue_step(inputs, nullptr, arrays, gaps::none, stream);
 }
 
 int queue_update(const optimizer& options, beta_powers& powers,
@@ -48,14 +49,14 @@ int queue_update(const optimizer& options, beta_powers& powers,
   constants.options = options;
   constants.rates = next_rates(options, traits_of(options.kind).corrects_bias, next);
   constants.scale = scale;
-  const int error = queue_step(inputs, &constants, arrays, stream);
+  const int error = queue_step(inputs, &constants, arrays, gaps_of(options), stream);
   if (error == error_none) powers = next;
   return error;
 }
 
-int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays,
+int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays, gaps where,
                  stream_handle stream) {
-  return queue_step(inputs, nullptr, arrays, stream);
+  return queue_step(inputs, nullptr, arrays, where, stream);
 }
 
 }  // namespace tidegate::runtime::kernels::cuda

@@ -39,7 +39,7 @@ constexpr int error_invalid = 1;  // cudaErrorInvalidValue: more than plan_input
 
 // Queues assign_sum().
 [[nodiscard]] int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays,
-                               stream_handle stream);
+                               gaps where, stream_handle stream);
 
 // Returns CUDA's words for an error number; valid for ever.
 const char* error_text(int number) noexcept;

@@ -256,10 +256,11 @@ int queue_update(const optimizer& options, beta_powers& powers,
   return launch(call, stream);
 }
 
-int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays,
+int queue_assign(std::span<const gradient> inputs, const chunk_arrays& arrays, gaps where,
                  stream_handle stream) {
   update_launch call;
   call.kind = update_launch::step::assign;
+  call.options.lazy = where == gaps::possible;
   call.inputs = inputs;
   call.arrays = arrays;
   return launch(call, stream);

@@ -1,6 +1,7 @@
 // The bodies of the kernels for GPUs, run on this CPU, leave the same bytes as the vector loops
 // of runtime/kernels: for every optimizer, type, number of inputs, set of ranks and alignment.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,8 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/rng.hpp"
 #include "runtime/kernels/cuda/dispatch.hpp"
 #include "runtime/kernels/cuda/finite_body.hpp"
+#include "runtime/kernels/gaps.hpp"
 #include "runtime/kernels/reduced.hpp"
 #include "runtime/kernels/tree.hpp"
 #include "runtime/kernels/update.hpp"
@@ -65,6 +68,51 @@ TEST(cuda_bodies, leave_the_bytes_of_the_vector_loops) {
   EXPECT_EQ(dense.size(), fused_inputs_max);
   EXPECT_EQ(*planned.rbegin(), cuda::plan_inputs_max);
   EXPECT_GT(vectors, 400u) << "tiles of whole vectors were tried";
+}
+
+// Runs of gaps of all lengths, and what lies between them, of each input.
+void make_gaps(const random_step& step, std::byte* memory, std::uint64_t seed) {
+  rng random(mix64(seed));
+  for (const auto& input : step.inputs_in(memory)) {
+    const std::span elements(static_cast<float*>(const_cast<void*>(input.data)),
+                             step.elements());
+    for (auto first = random.below(elements.size()); first < elements.size();) {
+      const auto length = 1 + random.below(elements.size() - first);
+      fill_with_gaps(elements.subspan(first, length));
+      first += length + random.below(40);
+    }
+  }
+}
+
+TEST(cuda_bodies, leave_the_bytes_of_the_vector_loops_around_gaps) {
+  std::size_t steps = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    const random_step step(seed);
+    const step_memory expected(step.bytes()), got(step.bytes());
+    step.fill(expected.data());
+    const auto inputs = step.inputs_in(expected.data());
+    if (step.call() == call_kind::sum ||
+        std::any_of(inputs.begin(), inputs.end(),
+                    [](const gradient& g) { return g.type != element::float32; }))
+      continue;
+    ++steps;
+    make_gaps(step, expected.data(), seed);
+    std::memcpy(got.data(), expected.data(), step.bytes());
+    const auto arrays = step.arrays_in(expected.data());
+    auto options = step.options();
+    options.lazy = true;
+    auto powers = step.powers();
+    if (step.call() == call_kind::assign)
+      assign_sum(inputs, arrays, gaps::possible);
+    else
+      apply_update(options, powers, inputs, step.scale(), arrays);
+    const auto constants = step.constants();
+    tests::emulate(step.inputs_in(got.data()),
+                   step.call() == call_kind::update ? &constants : nullptr,
+                   step.arrays_in(got.data()), gaps::possible);
+    ASSERT_EQ(std::memcmp(expected.data(), got.data(), step.bytes()), 0) << step.describe();
+  }
+  EXPECT_GT(steps, 1000U);
 }
 
 TEST(cuda_bodies, read_every_half_exactly) {

@@ -56,7 +56,7 @@ int queue(const random_step& step, std::byte* memory) {
     case call_kind::sum:
       return cuda::queue_sum(inputs, arrays.after, arrays.n, nullptr);
     case call_kind::assign:
-      return cuda::queue_assign(inputs, arrays, nullptr);
+      return cuda::queue_assign(inputs, arrays, kernels::gaps::none, nullptr);
     case call_kind::update:
       return cuda::queue_update(step.options(), powers, inputs, step.scale(), arrays, nullptr);
   }

@@ -24,17 +24,19 @@ SKIPPED = 77  # CTest's SKIP_RETURN_CODE
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 
 # Registers of a thread at most, by step, in the eights that they are dealt in; of a kernel that follows a plan PLANNED at
-# most, or more where its step has more. A step that is not named has what launch.cuh allows: four blocks of 256 threads,
+# most, or more where its step has more, and GAPPED where inputs may have gaps. A step that is not named has what launch.cuh allows: four blocks of 256 threads,
 # which is half of a multiprocessor.
-REGISTERS = {"sum": 40, "assign": 40, "sgd": 48, "momentum": 56, "nesterov": 48, "adagrad": 48, "adam": 56, "adamw": 56}
+REGISTERS = {"sum": 40, "assign": 40, "sgd": 48, "momentum": 56, "nesterov": 48, "adagrad": 48, "adam": 56, "adamw": 56,
+             "proximal": 48}
 REGISTERS_MAX = 64
 PLANNED = 48
+GAPPED = 56
 THREADS_PER_BLOCK = 256
 THREADS_MIN = 1024  # of a multiprocessor that work at a time
 MULTIPROCESSOR = {"registers": 65536, "threads": 2048}  # sm_80, sm_90 and sm_100
 
 TYPES = {"0": "float32", "1": "float16", "2": "bfloat16"}
-KERNEL = re.compile(r"step_kernel<.*?(?:dense_sum<\(\S*?element\)(?P<type>\d), (?P<count>\d+)ul>|planned_sum), "
+KERNEL = re.compile(r"step_kernel<.*?(?:dense_sum<\(\S*?element\)(?P<type>\d), (?P<count>\d+)ul>|(?P<plan>planned|gapped)_sum), "
                     r"\S*?(?:optimizers::(?P<step>\w+)|sum_step)")
 FORBIDDEN_PTX = re.compile(
     r"^\s*(?:@\S+ )?((?:add|sub|mul)\.f32|(?:fma|mad)\.\S*f(?:32|64)|\S*\.ftz\S*|\S*\.approx\S*|ld\.global\.nc\S*|"
@@ -122,7 +124,7 @@ class kernel:
 
     def registers_max(self) -> int:
         budget = REGISTERS.get(self.step, REGISTERS_MAX)
-        return max(budget, PLANNED) if self.sum == "planned" else budget
+        return max(budget, {"planned": PLANNED, "gapped": GAPPED}.get(self.sum, 0))
 
     def problems_of_ptx(self, text: str) -> list[str]:
         found = FORBIDDEN_PTX.findall(text)
@@ -134,7 +136,7 @@ class kernel:
             problems.append(f"{found} fused multiply-adds; square roots and divisions have {allowed}")
         loads, short, stores = (count(pattern, code) for pattern in
                                 (r"LDG\.E\.(\S+\.)?128", r"LDG\.E\.(\S+\.)?64\b", r"STG\.E\.(\S+\.)?128"))
-        exact = self.sum != "planned"
+        exact = self.sum not in ("planned", "gapped")
         if (loads, short) != (self.loads, self.short_loads) if exact else loads <= self.loads:
             problems.append(f"{loads} loads of 16 bytes and {short} of 8; the table says {self.loads} and {self.short_loads}")
         if stores != self.stores:
@@ -196,7 +198,7 @@ def key_of(name: str) -> tuple | None:
     if match is None:
         return None
     if match["count"] is None:
-        return "planned", "any", 0, match["step"] or "sum"
+        return match["plan"], "any", 0, match["step"] or "sum"
     return "dense", TYPES[match["type"]], int(match["count"]), match["step"] or "sum"
 
 

@@ -12,7 +12,7 @@ namespace kernels = runtime::kernels;
 namespace cuda = runtime::kernels::cuda;
 
 void emulate(std::span<const kernels::gradient> inputs, const cuda::step_constants* constants,
-             const kernels::chunk_arrays& arrays) {
+             const kernels::chunk_arrays& arrays, kernels::gaps where) {
   const auto at = cuda::lay_out(arrays, inputs);
   const auto run = [&](const auto& sum, const auto& step) {
     using sum_type = std::decay_t<decltype(sum)>;
@@ -22,10 +22,14 @@ void emulate(std::span<const kernels::gradient> inputs, const cuda::step_constan
       for (std::uint32_t thread = 0; thread < cuda::threads_per_block; ++thread)
         cuda::step_tile(sum, step, at, tile, thread);
   };
+  if (where == kernels::gaps::possible)
+    return cuda::visit_step(constants, [&](const auto& step) {
+      run(cuda::gapped_sum{{cuda::make_plan(inputs)}}, cuda::around_gaps(step));
+    });
   kernels::dense_inputs dense;
   if (!kernels::find_dense(inputs, dense))
     return cuda::visit_step(constants, [&](const auto& step) {
-      run(cuda::planned_sum{cuda::make_plan(inputs)}, step);
+      run(cuda::planned_sum{{cuda::make_plan(inputs)}}, step);
     });
   switch (dense.type) {
     case kernels::element::float32:

@@ -13,7 +13,8 @@ namespace tidegate::tests {
 // Does in `arrays` what a launch does; without constants the sum alone.
 void emulate(std::span<const runtime::kernels::gradient> inputs,
              const runtime::kernels::cuda::step_constants* constants,
-             const runtime::kernels::chunk_arrays& arrays);
+             const runtime::kernels::chunk_arrays& arrays,
+             runtime::kernels::gaps where = runtime::kernels::gaps::none);
 
 // Returns the index that queue_find_not_finite() leaves; UINT64_MAX if all numbers are finite.
 std::uint64_t emulate_find(std::span<const float> numbers);

@@ -44,6 +44,10 @@ void print_step(const char* step) {
   constexpr auto vectors = cuda::vectors_per_thread<cuda::planned_sum, Step>;
   std::printf("planned any 0 %s %zu %zu 0 %zu\n", step, vectors, vectors * arrays_read<Step>,
               vectors * arrays_written<Step>);
+  using gapped = cuda::step_around_gaps<Step>;
+  constexpr auto gapped_vectors = cuda::vectors_per_thread<cuda::gapped_sum, gapped>;
+  std::printf("gapped any 0 %s %zu %zu 0 %zu\n", step, gapped_vectors,
+              gapped_vectors * arrays_read<gapped>, gapped_vectors * arrays_written<gapped>);
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ random_step::random_step(std::uint64_t seed, const step_limits& limits)
   options_.learning_rate = 0.05F;
   options_.epsilon = random.below(4) == 0 ? 0.5F : 1e-6F;
   options_.weight_decay = 0.02F;
+  options_.l1 = 0.3F;
+  options_.l2 = 0.4F;
   options_.clip_value = random.below(2) == 0 ? 0.0F : 0.25F;
   number_ = 1 + static_cast<int>(random.below(3));
   for (int step = 1; step < number_; ++step)
