@@ -13,6 +13,10 @@ using runtime::status;
 
 namespace {
 
+bool overlap(std::span<const float> a, std::span<const float> b) {
+  return !a.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
 template <class Values>
 std::optional<std::size_t> size_of(const std::optional<Values>& values) {
   return values ? std::optional(values->size()) : std::nullopt;
@@ -64,6 +68,14 @@ pending range_calls::push(const table& where, ranges of,
                    "push of ranges of table '" + grant.name +
                        "': its optimizer steps every element in every clock; give the table "
                        "optimizer.lazy: true"});
+  // The values are copied there range by range, perhaps onto those of ranges that follow.
+  const auto& memory = *home_.memories_.at(where.id);
+  for (std::uint32_t half = 0; values && half < policies::gradient_halves; ++half)
+    if (overlap(*values, memory.gradient(half)))
+      return failed({errc::invalid_argument,
+                     "push of ranges of table '" + grant.name +
+                         "': the values lie where gradient() is; write the ranges to their "
+                         "places there and push them in place, or give memory of your own"});
   if (auto outcome = home_.before_moving(); !outcome.ok()) return failed(std::move(outcome));
   const auto looked_at = values ? *values : std::span<const float>(home_.gradient(where));
   if (auto finite = check_finite(where, of, looked_at, values.has_value()); !finite.ok())

@@ -244,11 +244,12 @@ std::span<const float> session_impl::parameters(const table& where) {
   if (const auto* array = at->second->array()) return {array, where.size};
   if (found.size() == 1 && found[0].values.size() == where.size) return found[0].values;
   auto& whole = gathered_[where.id];
-  whole.resize(where.size);
-  at->second->gather(whole);
-  numbers_->payload_bytes_copied.fetch_add(where.size * sizeof(float),
-                                           std::memory_order_relaxed);
-  return whole;
+  if (std::exchange(whole.number, at->second->number()) != at->second->number()) {
+    whole.values.resize(where.size);
+    numbers_->payload_bytes_copied.fetch_add(at->second->gather(whole.values),
+                                             std::memory_order_relaxed);
+  }
+  return whole.values;
 }
 
 // After a failure both halves may still be read: what is written then goes nowhere.

@@ -99,7 +99,12 @@ class session_impl final : private held_push {
   runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
   policies::mapping_budget mappings_{runtime::map_limit()};
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
-  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
+  // A table in several stretches, copied together as of this table_memory::number().
+  struct gathered_table {
+    std::uint64_t number = 0;
+    std::vector<float> values;
+  };
+  std::map<std::uint32_t, gathered_table> gathered_;
   caf::scoped_actor self_;
   caf::actor presence_;  // as long as the coordinator knows this session
   std::unique_ptr<reactor> reactor_;

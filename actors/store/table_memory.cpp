@@ -158,8 +158,9 @@ const float* table_memory::array_of(std::size_t chunk, std::uint32_t version_buf
 void table_memory::found(std::span<const place_found> sources) {
   for (auto next = next_.begin(); next != next_.end();) {
     const auto& is = sources[next->first];
-    const bool due = is.is_current && is.version_buffer != policies::no_version_buffer &&
-                     is.moves == next->second.source.moves;
+    // One that was not asked for is not read.
+    const bool due = !is.is_current || (is.version_buffer != policies::no_version_buffer &&
+                                        is.moves == next->second.source.moves);
     if (due) settle(next->first, next->second);
     next = due ? next_.erase(next) : std::next(next);
   }
@@ -184,22 +185,27 @@ void table_memory::found(std::span<const place_found> sources) {
   }
 }
 
-void table_memory::gather(std::span<float> out) const {
-  for (const auto& stretch : stretches_)
+std::uint64_t table_memory::gather(std::span<float> out) const {
+  std::uint64_t bytes = 0;
+  for (const auto& stretch : stretches_) {
     std::memcpy(out.data() + stretch.first, stretch.values.data(), stretch.values.size_bytes());
+    bytes += stretch.values.size_bytes();
+  }
+  return bytes;
 }
 
 std::uint64_t table_memory::copy_ranges(std::span<const runtime::element_range> ranges,
                                         float* out) const {
   auto* to = out;
+  auto stretch = stretches_.begin();
   for (const auto& range : ranges) {
-    for (const auto& stretch : stretches_) {
-      const auto first = std::max(range.first, stretch.first);
-      const auto last = std::min(range.last, stretch.first + stretch.values.size());
-      if (first >= last) continue;
-      std::memcpy(to, stretch.values.data() + (first - stretch.first),
-                  (last - first) * sizeof(float));
-      to += last - first;
+    for (auto next = range.first; next < range.last;) {
+      while (stretch->first + stretch->values.size() <= next) ++stretch;
+      const auto last = std::min(range.last, stretch->first + stretch->values.size());
+      std::memcpy(to, stretch->values.data() + (next - stretch->first),
+                  (last - next) * sizeof(float));
+      to += last - next;
+      next = last;
     }
   }
   return static_cast<std::uint64_t>(to - out) * sizeof(float);

@@ -60,6 +60,7 @@ class table_memory {
   void reset() noexcept {
     stretches_.clear();
     array_ = nullptr;
+    ++number_;
   }
   // Whether anything that was found, or will be, is in windows of this shard.
   bool reads(std::uint32_t shard, std::uint32_t moves) const;
@@ -70,8 +71,10 @@ class table_memory {
   // Returns where the table begins if all that was found lies in one array of it, which can be
   // read from end to end, though it may say nothing between the stretches; else null.
   const float* array() const noexcept { return array_; }
-  // All of them into `out`, which has room for the table.
-  void gather(std::span<float> out) const;
+  // Returns another number after each found() and reset().
+  std::uint64_t number() const noexcept { return number_; }
+  // All of them into `out`, which has room for the table; returns the bytes copied.
+  std::uint64_t gather(std::span<float> out) const;
   // The elements of these ranges, which were found, into `out`, one after the other; returns
   // the bytes copied.
   std::uint64_t copy_ranges(std::span<const runtime::element_range> ranges, float* out) const;
@@ -122,6 +125,7 @@ class table_memory {
   std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed
   std::vector<stretch> stretches_;
   const float* array_ = nullptr;
+  std::uint64_t number_ = 1;
 };
 
 }  // namespace tidegate::actors

@@ -135,9 +135,10 @@ class session {
   // pull or push of the table, or the end of its clock: read them before. Returns an empty span
   // after a push or pull, until the next pull in place has ended.
   std::span<const float> parameters(const table& where) const;
-  // Returns the same parameters where they lie, ascending, without gaps; valid as long as
-  // those. Shards keep a chunk's versions in several places, and under ssp and async neighbours
-  // may be apart; parameters() then copies them together. Under bsp there is one stretch, of
+  // Returns the same parameters where they lie, ascending: all of the table, or after a pull of
+  // ranges all of the chunks that they touch; valid as long as those. Shards keep a chunk's
+  // versions in several places. Under ssp and async, and where ranges are pushed, neighbours
+  // may be apart; parameters() then copies them together, once. Else there is one stretch, of
   // all but tables of very many chunks (docs/architecture.md, Data plane).
   std::span<const stretch> parameter_stretches(const table& where) const;
 
@@ -205,8 +206,8 @@ class session {
   // what the policy allows in the ranges, and anything elsewhere. With `values` the elements of
   // all ranges lie one after the other, and are copied once. Errors: those of push and pull,
   // and invalid_argument (ranges that do not ascend, that overlap, are empty or end beyond the
-  // table; values of another size; a push to a table whose optimizer is not lazy; a table on a
-  // device).
+  // table; values of another size, or that lie where gradient() is; a push to a table whose
+  // optimizer is not lazy; a table on a device).
   pending push(const table& where, std::span<const element_range> ranges);
   pending push(const table& where, std::span<const element_range> ranges,
                std::span<const float> values);

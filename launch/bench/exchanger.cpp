@@ -25,12 +25,14 @@ runtime::expected<exchanger> exchanger::open(tidegate::session& job, std::uint64
   exchanger result(job);
   result.percent_ = percent;
   const auto share = percent == whole_tables ? 100 : percent;
-  auto opened = open_tables(job, elements * 100 / share, tables);
+  auto opened = open_tables(job, (elements * 100 + share - 1) / share, tables);
   if (!opened) return runtime::fail(opened.error());
   result.tables_ = std::move(*opened);
-  for (const auto& table : result.tables_)
+  for (std::uint32_t t = 0; t < tables; ++t) {
+    const auto last = elements * (t + 1) / tables - elements * t / tables;
     result.ranges_.push_back(
-        {.first = 0, .last = std::max<std::uint64_t>(1, table.size * share / 100)});
+        {.first = 0, .last = std::clamp<std::uint64_t>(last, 1, result.tables_[t].size)});
+  }
   return result;
 }
 

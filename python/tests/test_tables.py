@@ -295,7 +295,8 @@ def test_ranges_that_do_not_fit_are_refused(run: Run) -> None:
             w = s.table("w", (10, 3), optimizer=tidegate.sgd(1.0).for_ranges())
             eager = s.table("eager", 4)
             for ranges, problem in (([(0, 11)], "its rows are 0 to 10"), ([(-1, 2)], "reach from -1"),
-                                    ([3, 4], "pairs"), ([(0.5, 2.0)], "pairs"), ([(4, 4)], "has no elements"),
+                                    ([3, 4], "pairs"), ([(0.5, 2.0)], "pairs"), ([(0, 1), (2,)], "pairs"), ([[]], "pairs"),
+                                    (np.zeros((3, 0), int), "pairs"), (np.array([(3, 1)], np.uint64), "has no elements"), ([(4, 4)], "has no elements"),
                                     ([(0, 5), (4, 6)], "do not overlap")):
                 with pytest.raises(tidegate.InvalidArgumentError, match=problem):
                     w.pull(ranges=ranges)
@@ -303,6 +304,8 @@ def test_ranges_that_do_not_fit_are_refused(run: Run) -> None:
                 w.push(np.ones((2, 3), np.float32), ranges=[(0, 5)])
             with pytest.raises(tidegate.InvalidArgumentError, match="optimizer.lazy: true"):
                 eager.push(ranges=[(0, 1)])
+            with pytest.raises(tidegate.InvalidArgumentError, match="the values lie where gradient"):
+                w.push(w.grad[2:4], ranges=[(1, 2), (5, 6)])
             w.push(ranges=[])
             s.clock()
 

@@ -200,15 +200,19 @@ class Table:
 
     def _ranges(self, ranges: Ranges) -> tuple[list[tuple[int, int]], int]:
         """Returns ranges of elements, and how many rows they are of."""
-        pairs = np.asarray(ranges)
-        if pairs.size == 0:
+        if len(ranges) == 0:
             return [], 0
+        try:
+            pairs = np.asarray(ranges)
+        except ValueError:  # pairs and others
+            pairs = np.empty(0)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise InvalidArgumentError(f"ranges of table '{self.name}'; allowed: pairs (first, last) of rows, as "
                                        "[(0, 10), (20, 30)]")
         if pairs.min() < 0 or pairs.max() > self.shape[0]:
             raise InvalidArgumentError(f"ranges of table '{self.name}' reach from {pairs.min()} to {pairs.max()}; its "
                                        f"rows are 0 to {self.shape[0]}")
+        pairs = pairs.astype(np.int64)
         width = self.size // self.shape[0]
         rows = int(np.maximum(pairs[:, 1] - pairs[:, 0], 0).sum())
         return [(int(first) * width, int(last) * width) for first, last in pairs], rows
@@ -306,7 +310,8 @@ def options_of(name: str, optimizer: Optional[Optimizer],
                                        "tidegate.sgd(...), tidegate.adam(...) and the like")
         wanted = _native.Optimizer()
         wanted.name = optimizer.name
-        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy"):
+        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy", "l1",
+                    "l2"):
             setattr(wanted, key, getattr(optimizer, key))
         if optimizer.schedule is not None:
             wanted.schedule = schedule_of(name, optimizer.schedule)

@@ -14,16 +14,32 @@ void batch_merger::begin(std::span<const input> inputs, std::uint32_t dim) {
     TIDEGATE_ASSERT(cursors_.empty() || cursors_.back().rank < input.rank,
                     "batches ascend in rank");
     if (!input.batch.ids.empty())
-      cursors_.push_back({.rank = input.rank, .next = 0, .batch = input.batch});
+      cursors_.push_back(
+          {.rank = input.rank, .next = 0, .id = input.batch.ids.front(), .batch = input.batch});
   }
+}
+
+bool batch_merger::cursor::advance() {
+  if (++next == batch.ids.size()) return false;
+  id = batch.ids[next];
+  return true;
 }
 
 // A handful of workers push a row: looking at each is faster than keeping them in order.
 std::uint64_t batch_merger::least_of(const std::vector<cursor>& cursors) {
-  auto least = cursors.front().batch.ids[cursors.front().next];
-  for (const auto& at : cursors) least = std::min(least, at.batch.ids[at.next]);
+  auto least = cursors.front().id;
+  for (const auto& at : cursors) least = std::min(least, at.id);
   return least;
 }
+
+namespace {
+
+template <class Cursors>
+void drop_ended(Cursors& cursors) {
+  std::erase_if(cursors, [](const auto& at) { return at.next == at.batch.ids.size(); });
+}
+
+}  // namespace
 
 std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* values) {
   std::size_t rows = 0;
@@ -32,14 +48,13 @@ std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* 
     gradients_.clear();
     bool any_ends = false;
     for (auto& at : cursors_) {
-      if (at.batch.ids[at.next] != least) continue;
+      if (at.id != least) continue;
       gradients_.push_back({.data = at.batch.row(at.next).data(), .rank = at.rank});
-      any_ends |= ++at.next == at.batch.ids.size();
+      any_ends |= !at.advance();
     }
     ids[rows] = least;
     kernels::tree_sum(gradients_, values + rows * dim_, dim_);
-    if (any_ends)
-      std::erase_if(cursors_, [](const cursor& at) { return at.next == at.batch.ids.size(); });
+    if (any_ends) drop_ended(cursors_);
   }
   return rows;
 }
@@ -49,8 +64,10 @@ std::uint64_t batch_merger::rows_left() {
   std::uint64_t rows = 0;
   for (; !counting_.empty(); ++rows) {
     const auto least = least_of(counting_);
-    for (auto& at : counting_) at.next += at.batch.ids[at.next] == least ? 1 : 0;
-    std::erase_if(counting_, [](const cursor& at) { return at.next == at.batch.ids.size(); });
+    bool any_ends = false;
+    for (auto& at : counting_)
+      if (at.id == least) any_ends |= !at.advance();
+    if (any_ends) drop_ended(counting_);
   }
   return rows;
 }

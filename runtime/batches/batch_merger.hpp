@@ -3,8 +3,9 @@
 // (runtime/kernels/update.hpp). A rank that did not push a row is not there; so bits depend on
 // who pushed the row, and on nothing else.
 //
-// Reads the batches where they lie. One thread; the batches outlive it. Once warm, nothing
-// allocates.
+// Reads the batches where they lie, each id once: a process that writes its ids meanwhile gets
+// sums that nobody can explain, and harms nobody else. One thread; the batches outlive it. Once
+// warm, nothing allocates.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,11 @@ class batch_merger {
   struct cursor {
     std::uint32_t rank = 0;
     std::size_t next = 0;  // row
+    std::uint64_t id = 0;  // of that row
     row_batch batch;
+
+    // Returns false if it was the last row.
+    bool advance();
   };
 
   static std::uint64_t least_of(const std::vector<cursor>& cursors);

@@ -25,9 +25,9 @@ status corrupt(const std::string& problem) {
 
 row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
                                std::uint32_t dim) {
-  TIDEGATE_ASSERT(
-      dim > 0 && memory.size() == row_batch_bytes(rows, dim) && is_aligned(memory.data()),
-      "memory for a batch of this size");
+  TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max &&
+                      memory.size() == row_batch_bytes(rows, dim) && is_aligned(memory.data()),
+                  "memory for a batch of this size");
   const row_batch_header header{.rows = rows, .dim = dim};
   const auto values = row_batch_values(rows);
   std::memset(memory.data(), 0, row_batch_alignment);
@@ -43,6 +43,7 @@ row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
 }
 
 expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint32_t dim) {
+  TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max, "a width of rows");
   if (memory.size() < row_batch_alignment || !is_aligned(memory.data()))
     return fail(corrupt("has no header"));
   row_batch_header header;

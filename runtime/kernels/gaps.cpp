@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tidegate::runtime::kernels::HWY_NAMESPACE {
 namespace {
 
-void add_here(const float* a, const float* b, float* out, std::size_t n) {
+void add_around_gaps_here(const float* a, const float* b, float* out, std::size_t n) {
   const hn::ScalableTag<float> d;
   const auto lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -32,7 +32,7 @@ HWY_AFTER_NAMESPACE();
 namespace tidegate::runtime::kernels {
 
 namespace {
-HWY_EXPORT(add_here);
+HWY_EXPORT(add_around_gaps_here);
 }  // namespace
 
 void fill_with_gaps(std::span<float> elements) noexcept {
@@ -40,7 +40,7 @@ void fill_with_gaps(std::span<float> elements) noexcept {
 }
 
 void add_around_gaps(const float* a, const float* b, float* out, std::size_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(add_here)(a, b, out, n);
+  HWY_DYNAMIC_DISPATCH(add_around_gaps_here)(a, b, out, n);
 }
 
 }  // namespace tidegate::runtime::kernels

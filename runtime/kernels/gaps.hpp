@@ -1,7 +1,7 @@
 // Gaps: elements of a gradient that its worker has not pushed. A range of a table may begin and
 // end anywhere in a chunk; the rest of the chunk's gradient then holds gaps. A gap is one NaN,
-// told by its bits: it is never an operand, so nothing computes it or from it, and a gradient
-// with gaps is sent, kept and handed on like any other.
+// told by its bits: no sum of numbers is that NaN, nothing is kept that was computed from one,
+// and a gradient with gaps is sent, kept and handed on like any other.
 //
 // The sum of a gap and a number is the number, and that of two gaps is a gap: each element has
 // the canonical tree over the ranks that have pushed it (update.hpp). An element whose sum is a

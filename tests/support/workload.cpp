@@ -65,12 +65,12 @@ runtime::status run_clock_of_ranges(tidegate::session& session,
     const auto ranges = workload_ranges(info.seed, info.rank, session.now(), t, tables[t].size);
     const auto parameters = session.parameters(tables[t]);
     const auto gradient = packed ? std::span<float>() : session.gradient(tables[t]);
+    const auto key = workload_key(info.seed, info.rank, session.now(), t);
     std::size_t at = 0;
     for (const auto& range : ranges)
       for (auto i = range.first; i < range.last; ++i, ++at) {
         const float parameter = packed ? values[t][at] : parameters[i];
-        (packed ? values[t][at] : gradient[i]) =
-            workload_gradient(info.seed, info.rank, session.now(), t, i, parameter);
+        (packed ? values[t][at] : gradient[i]) = workload_gradient(key, i, parameter);
       }
     waiting.push_back(packed ? session.push(tables[t], ranges, values[t])
                              : session.push(tables[t], ranges));

@@ -101,6 +101,18 @@ TEST_F(device_session_test, a_table_there_has_nothing_on_the_host) {
   EXPECT_TRUE(s.finish().ok());
 }
 
+TEST_F(device_session_test, ranges_of_a_table_there_are_refused) {
+  const auto cluster = cluster_of(1);
+  cluster->run_workers("job", [&](session& s) {
+    const auto t = open_there(s);
+    const tidegate::element_range some[] = {{0, 5}};
+    floats values(5);
+    for (const auto& refused : {s.push(t, some), s.pull(t, some, values)})
+      expect(refused.wait(), errc::invalid_argument, "it lies on a device");
+    EXPECT_TRUE(s.finish().ok());
+  });
+}
+
 TEST_F(device_session_test, a_second_push_of_a_clock_spoils_nothing) {
   const auto cluster = cluster_of(2);
   cluster->run_workers("job", [](session& s) {

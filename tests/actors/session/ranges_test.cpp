@@ -77,7 +77,7 @@ std::string reference_hash(const setting& options) {
         bool any = false;
         for (std::uint32_t r = 0; r < workers; ++r) {
           if (!pushes[r][i]) continue;
-          const float g = workload_gradient(job.seed, r, c, t, i, w[i]);
+          const float g = workload_gradient(workload_key(job.seed, r, c, t), i, w[i]);
           sum = any ? sum + g : g;
           any = true;
         }
@@ -120,7 +120,7 @@ TEST(session_ranges, have_the_same_bits_on_any_shards_and_chunks_and_ways) {
   EXPECT_EQ(hashes.size(), 1U);
 }
 
-// Under ssp and async there is no reference; the job goes through and loses nothing.
+// Under ssp and async there is no reference: the job goes through.
 TEST(session_ranges, go_through_under_every_policy) {
   for (const auto policy : {consistency_kind::ssp, consistency_kind::async}) {
     setting options;
