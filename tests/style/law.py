@@ -22,6 +22,7 @@ PROJECT = {
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
+    "runtime/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels"],
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],
@@ -106,7 +107,7 @@ OWNED = {
     "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],
     "nanobind/": ["python"],
     "Eigen/": ["examples"],
-    "hwy/": ["runtime/kernels"],
+    "hwy/": ["runtime/kernels", "runtime/rows"],
     "sqlite3": ["runtime/storage"],
 }
 

@@ -1,0 +1,128 @@
+// Where the parts of a row_index lie in its memory: plain data at offsets, so that another
+// process that maps the memory elsewhere finds them, too. Pure functions, any thread.
+//
+// The index is extendible hashing (Fagin, Nievergelt, Pippenger and Strong, TODS 1979): the
+// upper bits of an id's hash choose an entry of a directory, which names a bucket of 3,840
+// slots; a bucket that is loaded splits in two. Within a bucket the lower bits choose a group
+// of 15 slots. A group has a byte of each slot's hash (its tag; 0: the slot is free), compared
+// 16 at a time as in Abseil's and F14's tables, and a byte that counts the ids whose probe went
+// past the group because it was full (as in F14: Bronson and Shi, 2019).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::runtime {
+
+// The number of a row. Values, state and the rest of a row are found by it.
+using row_number = std::uint32_t;
+inline constexpr row_number no_row = ~row_number{0};
+inline constexpr std::uint64_t rows_max = 1ULL << 30U;  // of a table
+
+namespace rows {
+
+inline constexpr std::uint32_t group_slots = 15;
+inline constexpr std::uint32_t line_slots = 5;
+inline constexpr std::uint32_t bucket_groups = 256;
+inline constexpr std::uint32_t bucket_slots = bucket_groups * group_slots;
+// Groups that a probe looks at: those of the home group's cache line, then those of the next
+// three lines. An id that finds all of them full splits its bucket.
+inline constexpr std::uint32_t probe_groups_max = 16;
+// A bucket splits when it has so many ids: one limit for each bucket, between these, so that
+// buckets that fill up at the same pace do not all split at the same time.
+inline constexpr std::uint32_t split_slots_min = bucket_slots * 10 / 16;
+inline constexpr std::uint32_t split_slots_max = bucket_slots * 13 / 16;
+// Ids in a bucket of the greatest depth, on average, when the index has as many as it may. It
+// lies 7 standard deviations below split_slots_min and 8 below what makes a probe fail.
+inline constexpr std::uint32_t deepest_slots = 2048;
+
+struct group_tags {
+  std::uint8_t tags[group_slots];
+  // Ids in the index whose probe went past this group. They lie in the 15 other groups of their
+  // probes, so they are at most 225.
+  std::uint8_t passed;
+};
+
+// An id and its row number are in one cache line.
+struct slot_line {
+  std::uint64_t ids[line_slots];
+  row_number rows[line_slots];
+  std::uint32_t unused;
+};
+
+struct bucket {
+  group_tags groups[bucket_groups];
+  slot_line lines[bucket_groups][group_slots / line_slots];
+
+  std::uint64_t& id_at(std::uint32_t group, std::uint32_t slot) noexcept {
+    return lines[group][slot / line_slots].ids[slot % line_slots];
+  }
+  row_number& row_at(std::uint32_t group, std::uint32_t slot) noexcept {
+    return lines[group][slot / line_slots].rows[slot % line_slots];
+  }
+  const std::uint64_t& id_at(std::uint32_t group, std::uint32_t slot) const noexcept {
+    return lines[group][slot / line_slots].ids[slot % line_slots];
+  }
+  const row_number& row_at(std::uint32_t group, std::uint32_t slot) const noexcept {
+    return lines[group][slot / line_slots].rows[slot % line_slots];
+  }
+};
+static_assert(sizeof(group_tags) == 16 && sizeof(slot_line) == 64 && sizeof(bucket) == 53'248);
+
+struct bucket_state {
+  std::uint32_t ids;
+  std::uint32_t depth;  // bits of the hash that all its ids have in common
+};
+
+// At the begin of the memory. All zero is an empty index, but for the key.
+struct index_header {
+  std::uint64_t key;  // of the hash
+  std::uint64_t ids;
+  row_number next;      // the lowest number that was never handed out
+  std::uint32_t freed;  // entries of the stack of freed numbers
+  std::uint32_t last;   // bucket
+};
+
+// A mixer that maps ids to hashes one to one, so that ids can always be told apart. Whoever
+// does not know the key cannot choose ids that fall into one bucket.
+constexpr std::uint64_t hash_of(std::uint64_t id, std::uint64_t key) noexcept {
+  return mix64(id ^ key);
+}
+constexpr std::uint32_t home_of(std::uint64_t hash) noexcept {
+  return static_cast<std::uint32_t>(hash % bucket_groups);
+}
+constexpr std::uint8_t tag_of(std::uint64_t hash) noexcept {
+  return std::max<std::uint8_t>(1, static_cast<std::uint8_t>(hash / bucket_groups));
+}
+// The group that a probe looks at after `step` others.
+constexpr std::uint32_t probed_group(std::uint32_t home, std::uint32_t step) noexcept {
+  return (((home & ~3U) + (step & ~3U)) % bucket_groups) | ((home + step) & 3U);
+}
+// Multiples of the golden ratio, modulo 1, lie evenly (Knuth, volume 3, section 6.4).
+constexpr std::uint32_t split_limit(std::uint32_t number) noexcept {
+  const std::uint32_t share = (number * 0x9e37'79b9U) >> 16U;
+  return split_slots_min + ((share * (split_slots_max - split_slots_min)) >> 16U);
+}
+
+}  // namespace rows
+
+// Offsets in bytes from the begin of the memory, which is aligned to 64 bytes.
+struct index_layout {
+  std::uint64_t capacity = 0;   // ids at most
+  std::uint32_t depth_max = 1;  // bits that choose an entry of the directory
+  std::uint64_t directory = 0;  // std::uint32_t each: the number of a bucket
+  std::uint64_t states = 0;     // rows::bucket_state of each bucket
+  std::uint64_t freed = 0;      // row_number each: a stack of numbers to be handed out again
+  std::uint64_t buckets = 0;    // rows::bucket each, at a multiple of 4 KiB
+  std::uint64_t bytes = 0;
+
+  std::uint32_t buckets_max() const noexcept { return 1U << depth_max; }
+};
+
+// The layout for `capacity` ids, 1 to rows_max.
+index_layout index_layout_for(std::uint64_t capacity);
+
+}  // namespace tidegate::runtime
