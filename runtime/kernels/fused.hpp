@@ -1,5 +1,5 @@
-// The vector loops below update.hpp: internal to this folder. Each call runs the widest version
-// that the machine has. Pure functions over the caller's memory, any thread.
+// The vector loops below update.hpp: internal to this folder and runtime/rows. Each call runs
+// the widest version that the machine has. Pure functions over the caller's memory, any thread.
 #pragma once
 
 #include <array>
@@ -33,6 +33,8 @@ struct coefficients {
   float kept = 1;  // step_rates
   float l1 = 0, l2 = 0;
 };
+// `powers`: after the steps made so far; moved on by one.
+coefficients make_coefficients(const optimizer& options, beta_powers& powers, float scale);
 
 // `count` arrays of one type, whose ranks have the tree of ranks 0 .. count - 1.
 struct dense_inputs {
@@ -65,6 +67,12 @@ struct operand {
 // modulo so many, whatever the width of a vector is.
 constexpr std::size_t square_sums = 32;
 using squares = std::array<double, square_sums>;
+// Returns their sum, in a tree; `sums` is used up.
+inline double total_of(squares& sums) noexcept {
+  for (auto half = square_sums / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  return sums[0];
+}
 // Adds the squares of scale * data[0, n) to `into`; the products are exact.
 void add_squares(const float* data, float scale, std::size_t n, squares& into);
 

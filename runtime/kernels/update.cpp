@@ -57,6 +57,8 @@ const float* sum_block(std::span<const gradient> inputs, std::size_t offset, flo
   return sum_block_around_gaps(inputs, 0, ranks_spanned(inputs), offset, out, n);
 }
 
+}  // namespace
+
 coefficients make_coefficients(const optimizer& options, beta_powers& powers, float scale) {
   const auto rates = next_rates(options, traits_of(options.kind).corrects_bias, powers);
   coefficients c;
@@ -75,6 +77,8 @@ coefficients make_coefficients(const optimizer& options, beta_powers& powers, fl
   c.l2 = options.l2;
   return c;
 }
+
+namespace {
 
 chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) {
   auto arrays = whole;
@@ -163,9 +167,7 @@ double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t
     }
     add_squares(static_cast<const float*>(sum.data), scale, part, sums);
   }
-  for (auto half = square_sums / 2; half > 0; half /= 2)
-    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  return sums[0];
+  return total_of(sums);
 }
 
 void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays, gaps where) {

@@ -1,0 +1,71 @@
+// The formulas of row optimizers, a row at a time: what the vectors of row_steps.cpp do with
+// the same roundings. SGD, AdaGrad and Adam are those of runtime/optimizers. Adam is lazy: a
+// row that is not pushed to keeps its moments, and the correction of both biases is that of the
+// table's clock (as torch.optim.SparseAdam). The others:
+//
+// rowwise_adagrad   n += mean of g^2 over the row; w -= lr g / (sqrt(n) + epsilon). One number
+//                   of state per row. As in FBGEMM (Khudia et al. 2021, rowwise_adagrad) and
+//                   TorchRec (Ivchenko et al. 2022).
+// ftrl              z += g - (sqrt(n + g^2) - sqrt(n)) / lr w; n += g^2;
+//                   w = 0 where |z| <= l1, else -(z - sign(z) l1) / ((beta + sqrt(n)) / lr +
+//                   l2). FTRL-Proximal (McMahan et al. 2013, algorithm 1). State: z of all
+//                   columns, then n.
+// group_adagrad     z and n likewise; s = z - sign(z) l1 where |z| > l1, else 0;
+//                   w = 0 where |s| <= sqrt(dim) l21 over the row, else
+//                   -(1 - sqrt(dim) l21 / |s|) s / ((epsilon + sqrt(n)) / lr + 2 l2).
+//                   Group AdaGrad (Yue et al., ECML-PKDD 2021, "Adaptive Optimizers with Sparse
+//                   Group Lasso", algorithm 1 with the row as group).
+//
+// Sums over a row are in float64 and in one order, whatever the width of a vector: as
+// squares_of_sum() in runtime/kernels/update.hpp has it for a block.
+//
+// Pure functions over the caller's memory, any thread.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "runtime/kernels/fused.hpp"
+#include "runtime/optimizers/adagrad.hpp"
+#include "runtime/optimizers/adam.hpp"
+#include "runtime/optimizers/sgd.hpp"
+#include "runtime/rows/row_optimizer.hpp"
+
+namespace tidegate::runtime::rows {
+
+// z without what l1 takes of it. A NaN stays.
+inline float shrunk(float z, float l1) {
+  return std::abs(z) <= l1 ? 0.0F : z - std::copysign(l1, z);
+}
+
+inline float divisor(const row_coefficients& c, float n) {
+  return (c.beta + std::sqrt(n)) / c.dense.rate + c.l2;
+}
+
+// Adds a gradient to z and n.
+inline void accumulate(const row_coefficients& c, float g, float w, float& z, float& n) {
+  const float squares = n + g * g;
+  const float change = (std::sqrt(squares) - std::sqrt(n)) / c.dense.rate;
+  z = (z + g) - change * w;
+  n = squares;
+}
+
+// The share of s that the bound on the whole row leaves, of the sum of the squares of s.
+inline float row_share(const row_coefficients& c, double squares) {
+  const auto norm = static_cast<float>(std::sqrt(squares));
+  return norm <= c.row_bound ? 0.0F : 1.0F - c.row_bound / norm;
+}
+
+// What each gradient of a row is multiplied by; adds the mean of their squares to n.
+inline float rowwise_rate(const row_coefficients& c, double squares, std::size_t dim,
+                          float& n) {
+  n = n + static_cast<float>(squares / static_cast<double>(dim));
+  return c.dense.rate / (std::sqrt(n) + c.dense.epsilon);
+}
+
+// One step of a row: `w` and `g` have as many elements, and `state` what state_floats() says.
+void step_row(const row_coefficients& c, std::span<const float> g, std::span<float> w,
+              std::span<float> state);
+
+}  // namespace tidegate::runtime::rows

@@ -1,0 +1,74 @@
+#include "runtime/rows/row_steps.hpp"
+
+// Compiles this file once per vector width.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/rows/row_steps.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+#include "runtime/rows/ahead_inl.hpp"
+#include "runtime/rows/row_steps_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tidegate::runtime::rows::HWY_NAMESPACE {
+namespace {
+
+template <std::size_t StatesPerColumn, class Step>
+void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
+              std::span<const row_number> rows, const float* gradients) {
+  const auto state_floats = StatesPerColumn == 0 ? 1 : StatesPerColumn * at.dim;
+  const auto ahead = rows_ahead(at.dim);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + ahead < rows.size()) {
+      const auto next = rows[i + ahead];
+      prefetch_row(at.values, at.value_stride, at.dim, next);
+      if (at.state_stride > 0) prefetch_row(at.states, at.state_stride, state_floats, next);
+      hwy::Prefetch(at.uses + next);
+    }
+    const auto row = rows[i];
+    step(gradients + i * at.dim, at.values + row * at.value_stride,
+         at.states + row * at.state_stride, at.dim);
+    at.uses[row].clock = clock;
+    ++at.uses[row].pushes;
+  }
+}
+
+void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
+               std::span<const row_number> rows, const float* gradients) {
+  namespace dense = kernels::HWY_NAMESPACE;
+  switch (c.kind) {
+    case row_optimizer_kind::sgd:
+      return step_all<0>(columns_step<dense::sgd_step>{{c.dense}}, clock, at, rows, gradients);
+    case row_optimizer_kind::adagrad:
+      return step_all<1>(columns_step<dense::adagrad_step>{{c.dense}}, clock, at, rows,
+                         gradients);
+    case row_optimizer_kind::rowwise_adagrad:
+      return step_all<0>(rowwise_step{c}, clock, at, rows, gradients);
+    case row_optimizer_kind::adam:
+      return step_all<2>(columns_step<dense::adam_step>{{c.dense}}, clock, at, rows, gradients);
+    case row_optimizer_kind::ftrl:
+      return step_all<2>(ftrl_step{c}, clock, at, rows, gradients);
+    case row_optimizer_kind::group_adagrad:
+      return step_all<2>(group_step{c}, clock, at, rows, gradients);
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::runtime::rows::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tidegate::runtime::rows {
+
+namespace {
+HWY_EXPORT(step_here);
+}  // namespace
+
+void step_rows(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
+               std::span<const row_number> rows, const float* gradients) {
+  HWY_DYNAMIC_DISPATCH(step_here)(c, clock, at, rows, gradients);
+}
+
+}  // namespace tidegate::runtime::rows
+#endif
