@@ -68,7 +68,8 @@ void find_here(const index_view& index, const std::uint64_t* ids, row_number* ro
       const auto& bucket = *hashed.buckets[i];
       const auto at = probe(bucket, hashed.hashes[i], ids[begin + i]);
       const auto group = probed_group(home_of(hashed.hashes[i]), at.step);
-      rows[begin + i] = at.found() ? bucket.row_at(group, at.slot) : no_row;
+      const auto row = at.found() ? bucket.row_at(group, at.slot) : no_row;
+      rows[begin + i] = row < index.capacity() ? row : no_row;
     }
   }
 }

@@ -128,7 +128,8 @@ void undo(const index_memory& index, const std::uint64_t* ids, const std::uint8_
       take_out(bucket, home, {.step = step, .slot = slot});
       --index.state(number).ids;
       --header.ids;
-      if (row + 1 == header.next)
+      // New numbers were handed out last, when the stack was empty, so they come back first.
+      if (header.freed == 0 && row + 1 == header.next)
         --header.next;
       else
         index.freed()[header.freed++] = row;

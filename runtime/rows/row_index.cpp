@@ -49,6 +49,12 @@ expected<std::size_t> row_index::find_or_add(std::span<const std::uint64_t> ids,
                   " are used; reserve more, or erase rows that are not needed");
 }
 
+void row_index::take_back(std::span<const std::uint64_t> ids,
+                          std::span<const std::uint8_t> added) {
+  TIDEGATE_ASSERT(added.size() == ids.size(), "whether each id was added");
+  rows::undo({memory_, view_.layout()}, ids.data(), added.data(), ids.size());
+}
+
 void row_index::erase(std::span<const std::uint64_t> ids, std::span<row_number> rows) {
   TIDEGATE_ASSERT(rows.size() == ids.size(), "a row for each id");
   rows::erase_batch({memory_, view_.layout()}, ids.data(), rows.data(), ids.size());

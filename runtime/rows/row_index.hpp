@@ -89,6 +89,10 @@ class row_index {
   expected<std::size_t> find_or_add(std::span<const std::uint64_t> ids,
                                     std::span<row_number> rows, std::span<std::uint8_t> added);
 
+  // Takes out what calls of find_or_add() since have added, in their order: numbers come as if
+  // these calls had not been. Nothing else was called since.
+  void take_back(std::span<const std::uint64_t> ids, std::span<const std::uint8_t> added);
+
   // Takes ids out and frees their numbers, in this order; rows[i] is the number that ids[i]
   // had, or no_row if it was not there. Allocates nothing.
   void erase(std::span<const std::uint64_t> ids, std::span<row_number> rows);

@@ -1,5 +1,7 @@
 #include "runtime/rows/row_loops.hpp"
 
+#include <algorithm>
+
 // Compiles this file once per vector width.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/rows/row_loops.cpp"
@@ -25,6 +27,8 @@ HWY_INLINE void copy_row(const float* from, float* to, std::size_t dim) {
 
 void copy_here(const float_rows& from, std::span<const row_number> rows, float* out) {
   const auto ahead = rows_ahead(from.dim);
+  for (std::size_t i = 0; i < std::min(ahead, rows.size()); ++i)
+    prefetch_row(from.data, from.stride, from.dim, rows[i]);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + ahead < rows.size())
       prefetch_row(from.data, from.stride, from.dim, rows[i + ahead]);

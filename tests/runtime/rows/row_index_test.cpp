@@ -39,6 +39,7 @@ class indexed {
     added.assign(ids.size(), 77);
     return index_.find_or_add(ids, rows, added);
   }
+  void take_back(const ids_t& ids) { index_.take_back(ids, added); }
   std::vector<row_number> erase(const ids_t& ids) {
     std::vector<row_number> freed(ids.size(), 77);
     index_.erase(ids, freed);
@@ -244,6 +245,25 @@ TEST(row_index, probes_stay_short_however_often_ids_come_and_go) {
   }
 }
 
+TEST(row_index, what_calls_have_added_can_be_taken_back) {
+  indexed index(10'000);
+  ids_t first(3'000), more(4'000);
+  std::iota(first.begin(), first.end(), 0);
+  std::iota(more.begin(), more.end(), 2'000);
+  ASSERT_TRUE(index.add(first));
+  index.erase({10, 2'999, 20});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    ASSERT_EQ(index.add(more).value(), 3'001U);
+    EXPECT_EQ(index.rows[999], 20U) << "freed last";
+    EXPECT_EQ(index.rows[1'000], 2'999U);
+    EXPECT_EQ(index.rows[1'001], 10U);
+    EXPECT_EQ(index.rows[1'002], 3'000U);
+    index.take_back(more);
+    EXPECT_EQ(index.view().size(), 2'997U);
+    EXPECT_EQ(index.view().numbers_used(), 3'000U);
+  }
+}
+
 // mix64 backwards.
 std::uint64_t unmix(std::uint64_t x) {
   x = x ^ (x >> 31) ^ (x >> 62);
@@ -307,6 +327,7 @@ TEST(row_index, looking_up_in_noise_ends_and_stays_within_the_memory) {
     std::iota(ids.begin(), ids.end(), 0);
     std::vector<row_number> rows(ids.size());
     index_view(memory.data(), layout).find(ids, rows);
+    for (const auto row : rows) ASSERT_TRUE(row < 5'000 || row == no_row) << row;
   }
 }
 

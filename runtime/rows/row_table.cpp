@@ -1,0 +1,166 @@
+#include "runtime/rows/row_table.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/rows/row_steps.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+// Ids that are looked up before pages for their rows are made, so that a batch of any size is
+// made in pages that are there.
+constexpr std::size_t make_block = 4096;
+
+// Readers see an odd version while it lives.
+class change {
+ public:
+  explicit change(std::byte* memory)
+      : version_(&reinterpret_cast<row_header*>(memory)->version), before_(*version_) {
+    __atomic_store_n(version_, before_ + 1, __ATOMIC_RELAXED);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  ~change() { __atomic_store_n(version_, before_ + 2, __ATOMIC_RELEASE); }
+  change(const change&) = delete;
+  change& operator=(const change&) = delete;
+
+ private:
+  std::uint64_t* version_;
+  std::uint64_t before_;
+};
+
+}  // namespace
+
+expected<row_table> row_table::create(const row_table_options& options) {
+  if (auto good = check(options.optimizer); !good.ok()) return fail(good);
+  if (!is_valid({.kind = options.initial, .scale = options.initial_scale}))
+    return fail(errc::invalid_argument, "initial values of table " + options.name + ": " +
+                                            std::to_string(options.initial_scale) +
+                                            "; allowed: a number, 0 and more");
+  const auto layout =
+      row_layout_for({.capacity = options.capacity,
+                      .dim = options.dim,
+                      .state_floats = state_floats(options.optimizer.kind, options.dim)});
+  if (!layout) return fail(layout.error());
+  auto memory = segment::create("rows", layout->bytes);
+  if (!memory) return fail(memory.error());
+  return row_table(std::move(*memory), *layout, options);
+}
+
+row_table::row_table(segment memory, const row_layout& layout, const row_table_options& options)
+    : memory_(std::move(memory)),
+      name_(options.name),
+      layout_(layout),
+      optimizer_(options.optimizer),
+      initial_{.kind = options.initial,
+               .scale = options.initial_scale,
+               .key = initial_key(options.seed, options.name)},
+      index_(memory_.data() + layout.index_begin, layout.index, options.seed),
+      slabs_(memory_.data(), layout),
+      bucket_pages_(layout.index_begin + layout.index.buckets,
+                    layout.index_begin + layout.index.bytes),
+      value_pages_(layout.values, layout.states),
+      state_pages_(layout.states, layout.ids),
+      id_pages_(layout.ids, layout.uses),
+      use_pages_(layout.uses, layout.bytes) {}
+
+row_view row_table::view() const noexcept {
+  return {memory_.data(), layout_, initial_};
+}
+
+row_place row_table::place() const noexcept {
+  return {.segment = memory_.name(), .shape = layout_.shape, .initial = initial_};
+}
+
+// A bucket splits for some 1,500 ids, or sooner where many are about to.
+void row_table::prepare_index(std::size_t ids) {
+  const auto buckets = index_.view().buckets_used() + 2 + ids / 256;
+  bucket_pages_.reach(
+      memory_, layout_.index_begin + layout_.index.buckets + buckets * sizeof(rows::bucket));
+}
+
+void row_table::prepare_rows() {
+  const std::uint64_t rows = index_.view().numbers_used();
+  value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
+  state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
+  id_pages_.reach(memory_, layout_.ids + rows * sizeof(std::uint64_t));
+  use_pages_.reach(memory_, layout_.uses + rows * sizeof(row_use));
+}
+
+void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+                          std::span<const std::uint8_t> added) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (added[i] == 0) continue;
+    write_initial(initial_, ids[i], {slabs_.values(rows[i]), layout_.shape.dim});
+    std::fill_n(slabs_.state(rows[i]), layout_.shape.state_floats, 0.0F);
+    slabs_.id(rows[i]) = ids[i];
+    slabs_.use(rows[i]) = {};
+  }
+}
+
+expected<std::size_t> row_table::make_rows(std::span<const std::uint64_t> ids,
+                                           std::span<row_number> rows) {
+  if (added_.size() < ids.size()) added_.resize(ids.size());
+  const auto added = std::span(added_).first(ids.size());
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin < ids.size(); begin += make_block) {
+    const auto n = std::min(make_block, ids.size() - begin);
+    const auto some = ids.subspan(begin, n);
+    prepare_index(n);
+    const auto added_now =
+        index_.find_or_add(some, rows.subspan(begin, n), added.subspan(begin, n));
+    if (!added_now) {
+      index_.take_back(ids.first(begin), added.first(begin));
+      return fail(added_now.error().code(),
+                  "table " + name_ + ": no room for the new rows of a batch of " +
+                      std::to_string(ids.size()) + "; " + std::to_string(size()) + " of " +
+                      std::to_string(layout_.shape.capacity) +
+                      " are used. Reserve more, or erase rows that are not needed");
+    }
+    if (*added_now == 0) continue;
+    prepare_rows();
+    write_new(some, rows.subspan(begin, n), added.subspan(begin, n));
+    count += *added_now;
+  }
+  return count;
+}
+
+expected<std::size_t> row_table::find_or_create(std::span<const std::uint64_t> ids,
+                                                std::span<row_number> rows) {
+  TIDEGATE_ASSERT(rows.size() == ids.size(), "a row for each id");
+  const change changed(memory_.data());
+  return make_rows(ids, rows);
+}
+
+status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,
+                         std::span<const float> gradients) {
+  TIDEGATE_ASSERT(gradients.size() == ids.size() * layout_.shape.dim,
+                  "a gradient for each value");
+  const change changed(memory_.data());
+  if (rows_.size() < ids.size()) rows_.resize(ids.size());
+  const auto rows = std::span(rows_).first(ids.size());
+  if (const auto count = make_rows(ids, rows); !count) return count.error();
+  rows::step_rows(coefficients_of(optimizer_, step, layout_.shape.dim), step.clock,
+                  {.values = slabs_.all_values(),
+                   .value_stride = layout_.value_stride,
+                   .states = slabs_.all_states(),
+                   .state_stride = layout_.state_stride,
+                   .uses = slabs_.all_uses(),
+                   .dim = layout_.shape.dim},
+                  rows, gradients.data());
+  return {};
+}
+
+std::size_t row_table::erase(std::span<const std::uint64_t> ids) {
+  const change changed(memory_.data());
+  if (rows_.size() < ids.size()) rows_.resize(ids.size());
+  const auto before = size();
+  index_.erase(ids, std::span(rows_).first(ids.size()));
+  return before - size();
+}
+
+}  // namespace tidegate::runtime

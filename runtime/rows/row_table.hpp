@@ -1,0 +1,104 @@
+// The rows of a sparse table: an index, their values and optimizer state, in one segment of
+// shared memory that readers of the same host map (row_reader.hpp).
+//
+// A row is made at its first push or when find_or_create() is asked for it, with the initial
+// values of its id; a pull makes none. Address space for the greatest number of rows is taken
+// at once, and memory as rows are made. What erased rows had is used again by rows that are
+// made later, and not given back.
+//
+// One thread writes; others may read as row_view.hpp says. The table owns its memory; readers
+// keep the pages when it goes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+#include "runtime/memory/segment.hpp"
+#include "runtime/rows/initial_values.hpp"
+#include "runtime/rows/pages_ahead.hpp"
+#include "runtime/rows/row_index.hpp"
+#include "runtime/rows/row_optimizer.hpp"
+#include "runtime/rows/row_view.hpp"
+
+namespace tidegate::runtime {
+
+struct row_table_options {
+  std::string name;
+  std::uint64_t seed = 1;
+  std::uint64_t capacity = 0;  // rows at most
+  std::uint32_t dim = 0;       // values of a row
+  row_optimizer_options optimizer;
+  initial_kind initial = initial_kind::uniform;
+  float initial_scale = 0.01F;
+};
+
+// What another process of this host needs to read a table in place.
+struct row_place {
+  segment_name segment;
+  row_shape shape;
+  initial_values initial;
+};
+
+class row_table {
+ public:
+  // Errors: invalid_argument (a number out of its range), io_error (no address space).
+  static expected<row_table> create(const row_table_options& options);
+
+  // rows[i] is the number of the row ids[i], which is made if it does not exist. Returns how
+  // many were made. Ids may repeat. Errors: over_limit (the table is full); then nothing has
+  // changed.
+  expected<std::size_t> find_or_create(std::span<const std::uint64_t> ids,
+                                       std::span<row_number> rows);
+
+  // One optimizer step of the row of each id, with gradients[i * dim, (i + 1) * dim). The ids
+  // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
+  // Errors: over_limit (the table is full); then nothing has changed. Allocates only where a
+  // batch is larger than all before.
+  status update(const row_step& step, std::span<const std::uint64_t> ids,
+                std::span<const float> gradients);
+
+  // Returns how many of the ids had a row.
+  std::size_t erase(std::span<const std::uint64_t> ids);
+
+  // Valid as long as the table, and where it is moved to.
+  row_view view() const noexcept;
+  row_place place() const noexcept;
+  // The values of the row ids[i], as row_view::gather().
+  void gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
+    view().gather(ids, out);
+  }
+  std::uint64_t size() const noexcept { return index_.view().size(); }
+  // hash_of_rows().
+  std::string hash() const { return hash_of_rows(view()); }
+
+ private:
+  row_table(segment memory, const row_layout& layout, const row_table_options& options);
+
+  expected<std::size_t> make_rows(std::span<const std::uint64_t> ids,
+                                  std::span<row_number> rows);
+  void write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+                 std::span<const std::uint8_t> added);
+  void prepare_index(std::size_t ids);
+  void prepare_rows();
+
+  segment memory_;
+  std::string name_;
+  row_layout layout_;
+  row_optimizer_options optimizer_;
+  initial_values initial_;
+  row_index index_;
+  row_slabs slabs_;
+  rows::pages_ahead bucket_pages_;
+  rows::pages_ahead value_pages_;
+  rows::pages_ahead state_pages_;
+  rows::pages_ahead id_pages_;
+  rows::pages_ahead use_pages_;
+  std::vector<row_number> rows_;  // of a batch
+  std::vector<std::uint8_t> added_;
+};
+
+}  // namespace tidegate::runtime
