@@ -2,11 +2,11 @@
 // process that maps the memory elsewhere finds them, too. Pure functions, any thread.
 //
 // The index is extendible hashing (Fagin, Nievergelt, Pippenger and Strong, TODS 1979): the
-// upper bits of an id's hash choose an entry of a directory, which names a bucket of 3,840
-// slots; a bucket that is loaded splits in two. Within a bucket the lower bits choose a group
-// of 15 slots. A group has a byte of each slot's hash (its tag; 0: the slot is free), compared
-// 16 at a time as in Abseil's and F14's tables, and a byte that counts the ids whose probe went
-// past the group because it was full (as in F14: Bronson and Shi, 2019).
+// upper bits of an id's hash choose an entry of a directory, which names a bucket of 1,024
+// cache lines; a bucket that is loaded splits in two. The lower bits choose a line of the
+// bucket, which has five ids with their row numbers: most lookups touch one line of memory. An
+// id whose line is full lies in one of the next, and each full line that its probe went past
+// counts it (as groups of F14 do: Bronson and Shi, 2019).
 #pragma once
 
 #include <algorithm>
@@ -24,53 +24,32 @@ inline constexpr std::uint64_t rows_max = 1ULL << 30U;  // of a table
 
 namespace rows {
 
-inline constexpr std::uint32_t group_slots = 15;
 inline constexpr std::uint32_t line_slots = 5;
-inline constexpr std::uint32_t bucket_groups = 256;
-inline constexpr std::uint32_t bucket_slots = bucket_groups * group_slots;
-// Groups that a probe looks at: those of the home group's cache line, then those of the next
-// three lines. An id that finds all of them full splits its bucket.
-inline constexpr std::uint32_t probe_groups_max = 16;
+inline constexpr std::uint32_t bucket_lines = 1024;
+inline constexpr std::uint32_t bucket_slots = bucket_lines * line_slots;
+// Lines that a probe looks at. An id that finds all of them full splits its bucket.
+inline constexpr std::uint32_t probe_lines_max = 64;
 // A bucket splits when it has so many ids: one limit for each bucket, between these, so that
 // buckets that fill up at the same pace do not all split at the same time.
 inline constexpr std::uint32_t split_slots_min = bucket_slots * 10 / 16;
 inline constexpr std::uint32_t split_slots_max = bucket_slots * 13 / 16;
 // Ids in a bucket of the greatest depth, on average, when the index has as many as it may. It
-// lies 7 standard deviations below split_slots_min and 8 below what makes a probe fail.
-inline constexpr std::uint32_t deepest_slots = 2048;
+// lies 9 standard deviations below split_slots_min and 11 below what makes a probe fail.
+inline constexpr std::uint32_t deepest_slots = 2730;
 
-struct group_tags {
-  std::uint8_t tags[group_slots];
-  // Ids in the index whose probe went past this group. They lie in the 15 other groups of their
-  // probes, so they are at most 225.
-  std::uint8_t passed;
-};
-
-// An id and its row number are in one cache line.
-struct slot_line {
+struct alignas(64) slot_line {
   std::uint64_t ids[line_slots];
   row_number rows[line_slots];
-  std::uint32_t unused;
+  std::uint16_t used;  // bit i: slot i has an id
+  // Ids in the index whose probe went past this line. They lie in the 63 other lines of their
+  // probes, so they are at most 315.
+  std::uint16_t passed;
 };
 
 struct bucket {
-  group_tags groups[bucket_groups];
-  slot_line lines[bucket_groups][group_slots / line_slots];
-
-  std::uint64_t& id_at(std::uint32_t group, std::uint32_t slot) noexcept {
-    return lines[group][slot / line_slots].ids[slot % line_slots];
-  }
-  row_number& row_at(std::uint32_t group, std::uint32_t slot) noexcept {
-    return lines[group][slot / line_slots].rows[slot % line_slots];
-  }
-  const std::uint64_t& id_at(std::uint32_t group, std::uint32_t slot) const noexcept {
-    return lines[group][slot / line_slots].ids[slot % line_slots];
-  }
-  const row_number& row_at(std::uint32_t group, std::uint32_t slot) const noexcept {
-    return lines[group][slot / line_slots].rows[slot % line_slots];
-  }
+  slot_line lines[bucket_lines];
 };
-static_assert(sizeof(group_tags) == 16 && sizeof(slot_line) == 64 && sizeof(bucket) == 53'248);
+static_assert(sizeof(slot_line) == 64 && sizeof(bucket) == 65'536);
 
 struct bucket_state {
   std::uint32_t ids;
@@ -92,14 +71,12 @@ constexpr std::uint64_t hash_of(std::uint64_t id, std::uint64_t key) noexcept {
   return mix64(id ^ key);
 }
 constexpr std::uint32_t home_of(std::uint64_t hash) noexcept {
-  return static_cast<std::uint32_t>(hash % bucket_groups);
+  return static_cast<std::uint32_t>(hash % bucket_lines);
 }
-constexpr std::uint8_t tag_of(std::uint64_t hash) noexcept {
-  return std::max<std::uint8_t>(1, static_cast<std::uint8_t>(hash / bucket_groups));
-}
-// The group that a probe looks at after `step` others.
-constexpr std::uint32_t probed_group(std::uint32_t home, std::uint32_t step) noexcept {
-  return (((home & ~3U) + (step & ~3U)) % bucket_groups) | ((home + step) & 3U);
+// The line that a probe looks at after `step` others: the other one of its pair, which many
+// processors fetch with it, then pair by pair.
+constexpr std::uint32_t probed_line(std::uint32_t home, std::uint32_t step) noexcept {
+  return (((home & ~1U) + (step & ~1U)) % bucket_lines) | ((home + step) & 1U);
 }
 // Multiples of the golden ratio, modulo 1, lie evenly (Knuth, volume 3, section 6.4).
 constexpr std::uint32_t split_limit(std::uint32_t number) noexcept {

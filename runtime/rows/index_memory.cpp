@@ -9,57 +9,52 @@ namespace tidegate::runtime::rows {
 
 namespace {
 
-// A slot of a bucket as a small number: its group times 16, and its place there.
-using slot_name = std::uint16_t;
-
+// Slots of a bucket, each as its line times 8 and its place there.
 struct slot_list {
-  std::array<slot_name, bucket_slots> names;
+  std::array<std::uint16_t, bucket_slots> names;
   std::uint32_t count = 0;
 
-  void add(std::uint32_t group, std::uint32_t slot) noexcept {
-    names[count++] = static_cast<slot_name>(group * 16 + slot);
+  void add(std::uint32_t line, std::uint32_t slot) noexcept {
+    names[count++] = static_cast<std::uint16_t>(line * 8 + slot);
   }
 };
 
 // Moves the ids whose hash has the bit at `depth` set, each to the same slot of the other
 // bucket, which is empty: so there is always room. Returns how many. `displaced` gets the slots
-// of those that lie behind a group that was full, in either bucket.
+// of those that lie behind a line that was full, in either bucket.
 std::uint32_t move_upper(bucket& from, bucket& to, std::uint64_t key, std::uint32_t depth,
                          slot_list& displaced) {
   std::uint32_t moved = 0;
-  for (std::uint32_t group = 0; group < bucket_groups; ++group) {
-    auto& tags = from.groups[group].tags;
-    for (std::uint32_t line = 0; line < group_slots / line_slots; ++line) {
-      const auto& all = from.lines[group][line];
-      for (std::uint32_t i = 0; i < line_slots; ++i) {
-        const auto slot = line * line_slots + i;
-        if (tags[slot] == 0) continue;
-        const auto hash = hash_of(all.ids[i], key);
-        const auto home = home_of(hash);
-        const place at{.step = step_of(home, group), .slot = slot};
-        if (at.step > 0) displaced.add(group, slot);
-        if (((hash >> (63U - depth)) & 1U) == 0) continue;
-        fill(to, home, at, tags[slot]);
-        to.lines[group][line].ids[i] = all.ids[i];
-        to.lines[group][line].rows[i] = all.rows[i];
-        take_out(from, home, at);
-        ++moved;
-      }
+  for (std::uint32_t number = 0; number < bucket_lines; ++number) {
+    auto& line = from.lines[number];
+    for (std::uint32_t slot = 0; slot < line_slots; ++slot) {
+      if ((line.used >> slot & 1U) == 0) continue;
+      const auto hash = hash_of(line.ids[slot], key);
+      const auto home = home_of(hash);
+      const place at{.step = step_of(home, number), .slot = slot};
+      if (at.step > 0) displaced.add(number, slot);
+      if (((hash >> (63U - depth)) & 1U) == 0) continue;
+      to.lines[number].ids[slot] = line.ids[slot];
+      to.lines[number].rows[slot] = line.rows[slot];
+      fill(to, home, at);
+      take_out(from, home, at);
+      ++moved;
     }
   }
   return moved;
 }
 
-// Brings ids that lie behind a group that was full nearer to their homes.
+// Brings ids that lie behind a line that was full nearer to their homes.
 void settle(bucket& all, std::uint64_t key, const slot_list& displaced) {
   for (std::uint32_t i = 0; i < displaced.count; ++i) {
-    const std::uint32_t group = displaced.names[i] / 16, slot = displaced.names[i] % 16;
-    if (all.groups[group].tags[slot] == 0) continue;  // it is in the other bucket
-    const auto id = all.id_at(group, slot);
-    const auto row = all.row_at(group, slot);
-    const auto hash = hash_of(id, key);
-    take_out(all, home_of(hash), {.step = step_of(home_of(hash), group), .slot = slot});
-    const bool placed = put(all, hash, id, row);
+    const std::uint32_t number = displaced.names[i] / 8U, slot = displaced.names[i] % 8U;
+    const auto& line = all.lines[number];
+    if ((line.used >> slot & 1U) == 0) continue;  // it is in the other bucket
+    const auto id = line.ids[slot];
+    const auto row = line.rows[slot];
+    const auto home = home_of(hash_of(id, key));
+    take_out(all, home, {.step = step_of(home, number), .slot = slot});
+    const bool placed = put(all, home, id, row);
     TIDEGATE_ASSERT(placed, "the slot that was left is free");
   }
 }
@@ -95,7 +90,7 @@ row_number add(const index_memory& index, std::uint64_t hash, std::uint64_t id) 
   while (index.state(number).ids >= split_limit(number) && split(index, hash))
     number = index.bucket_of(hash);
   const auto row = header.freed == 0 ? header.next : index.freed()[header.freed - 1];
-  while (!put(index.bucket_at(number), hash, id, row)) {
+  while (!put(index.bucket_at(number), home_of(hash), id, row)) {
     if (!split(index, hash)) return no_row;
     number = index.bucket_of(hash);
   }
@@ -108,33 +103,30 @@ row_number add(const index_memory& index, std::uint64_t hash, std::uint64_t id) 
   return row;
 }
 
+row_number remove(const index_memory& index, std::uint64_t hash, std::uint64_t id) {
+  const auto number = index.bucket_of(hash);
+  auto& bucket = index.bucket_at(number);
+  const auto home = home_of(hash);
+  const auto at = probe(bucket, home, id);
+  if (!at.found()) return no_row;
+  const auto row = bucket.lines[probed_line(home, at.step)].rows[at.slot];
+  take_out(bucket, home, at);
+  --index.state(number).ids;
+  --index.header().ids;
+  return row;
+}
+
 void undo(const index_memory& index, const std::uint64_t* ids, const std::uint8_t* added,
           std::size_t count) {
   auto& header = index.header();
   for (auto i = count; i-- > 0;) {
     if (added[i] == 0) continue;
-    const auto hash = hash_of(ids[i], header.key);
-    const auto number = index.bucket_of(hash);
-    auto& bucket = index.bucket_at(number);
-    const auto home = home_of(hash);
-    for (std::uint32_t step = 0; step < probe_groups_max; ++step) {
-      const auto group = probed_group(home, step);
-      const auto tags = bucket.groups[group].tags;
-      std::uint32_t slot = 0;
-      while (slot < group_slots && !(tags[slot] != 0 && bucket.id_at(group, slot) == ids[i]))
-        ++slot;
-      if (slot == group_slots) continue;
-      const auto row = bucket.row_at(group, slot);
-      take_out(bucket, home, {.step = step, .slot = slot});
-      --index.state(number).ids;
-      --header.ids;
-      // New numbers were handed out last, when the stack was empty, so they come back first.
-      if (header.freed == 0 && row + 1 == header.next)
-        --header.next;
-      else
-        index.freed()[header.freed++] = row;
-      break;
-    }
+    const auto row = remove(index, hash_of(ids[i], header.key), ids[i]);
+    // New numbers were handed out last, when the stack was empty, so they come back first.
+    if (header.freed == 0 && row + 1 == header.next)
+      --header.next;
+    else
+      index.freed()[header.freed++] = row;
   }
 }
 

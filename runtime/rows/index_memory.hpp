@@ -5,18 +5,17 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "runtime/rows/index_layout.hpp"
 
 namespace tidegate::runtime::rows {
 
-// Where an id is: in the group after `step` others of its probe.
+// Where an id is: in the line after `step` others of its probe.
 struct place {
-  std::uint32_t step = probe_groups_max;
+  std::uint32_t step = probe_lines_max;
   std::uint32_t slot = 0;
 
-  bool found() const noexcept { return step < probe_groups_max; }
+  bool found() const noexcept { return step < probe_lines_max; }
 };
 
 struct index_memory {
@@ -41,45 +40,44 @@ struct index_memory {
   }
 };
 
-// Returns the first free slot of a group, or group_slots.
-inline std::uint32_t free_slot(const group_tags& group) noexcept {
-  static_assert(std::endian::native == std::endian::little, "byte 0 is the lowest");
-  std::uint64_t halves[2];
-  std::memcpy(halves, &group, sizeof halves);
-  halves[1] |= 0xffULL << 56U;  // the count is no tag
-  for (std::uint32_t half = 0; half < 2; ++half) {
-    // The lowest bit of these is that of the lowest byte which is zero.
-    const auto zeros =
-        (halves[half] - 0x0101'0101'0101'0101ULL) & ~halves[half] & 0x8080'8080'8080'8080ULL;
-    if (zeros != 0) return half * 8 + static_cast<std::uint32_t>(std::countr_zero(zeros)) / 8;
+// Where `id` is. It ends at a line that no id of the index went past.
+inline place probe(const bucket& in, std::uint32_t home, std::uint64_t id) noexcept {
+  for (std::uint32_t step = 0; step < probe_lines_max; ++step) {
+    const auto& line = in.lines[probed_line(home, step)];
+    std::uint32_t equal = 0;
+    for (std::uint32_t i = 0; i < line_slots; ++i)
+      equal |= static_cast<std::uint32_t>(line.ids[i] == id) << i;
+    equal &= line.used;
+    if (equal != 0) [[likely]]
+      return {.step = step, .slot = static_cast<std::uint32_t>(std::countr_zero(equal))};
+    if (line.passed == 0) break;
   }
-  return group_slots;
+  return {};
 }
 
-// Takes a free slot: an id of this tag lies there from now on.
-inline void fill(bucket& into, std::uint32_t home, const place& at, std::uint8_t tag) noexcept {
-  into.groups[probed_group(home, at.step)].tags[at.slot] = tag;
+// Takes a free slot: an id lies there from now on.
+inline void fill(bucket& into, std::uint32_t home, const place& at) noexcept {
+  into.lines[probed_line(home, at.step)].used |= static_cast<std::uint16_t>(1U << at.slot);
   for (std::uint32_t before = 0; before < at.step; ++before)
-    ++into.groups[probed_group(home, before)].passed;
+    ++into.lines[probed_line(home, before)].passed;
 }
 
 inline void take_out(bucket& from, std::uint32_t home, const place& at) noexcept {
-  from.groups[probed_group(home, at.step)].tags[at.slot] = 0;
+  from.lines[probed_line(home, at.step)].used &= static_cast<std::uint16_t>(~(1U << at.slot));
   for (std::uint32_t before = 0; before < at.step; ++before)
-    --from.groups[probed_group(home, before)].passed;
+    --from.lines[probed_line(home, before)].passed;
 }
 
 // Puts an id that is not there into the first free slot of its probe. Returns false, and
 // changes nothing, if all are taken.
-inline bool put(bucket& into, std::uint64_t hash, std::uint64_t id, row_number row) noexcept {
-  const auto home = home_of(hash);
-  for (std::uint32_t step = 0; step < probe_groups_max; ++step) {
-    const auto group = probed_group(home, step);
-    const auto slot = free_slot(into.groups[group]);
-    if (slot == group_slots) continue;
-    into.id_at(group, slot) = id;
-    into.row_at(group, slot) = row;
-    fill(into, home, {.step = step, .slot = slot}, tag_of(hash));
+inline bool put(bucket& into, std::uint32_t home, std::uint64_t id, row_number row) noexcept {
+  for (std::uint32_t step = 0; step < probe_lines_max; ++step) {
+    auto& line = into.lines[probed_line(home, step)];
+    const auto slot = static_cast<std::uint32_t>(std::countr_one(line.used));
+    if (slot >= line_slots) continue;
+    line.ids[slot] = id;
+    line.rows[slot] = row;
+    fill(into, home, {.step = step, .slot = slot});
     return true;
   }
   return false;
@@ -93,15 +91,18 @@ bool split(const index_memory& index, std::uint64_t hash);
 // has changed but that buckets may have been split.
 row_number add(const index_memory& index, std::uint64_t hash, std::uint64_t id);
 
+// Takes an id out. Returns its row, or no_row if it is not there; the number is not freed.
+row_number remove(const index_memory& index, std::uint64_t hash, std::uint64_t id);
+
 // Takes out ids that were added last, in the order in which they were added; numbers come as
 // before. `count` rows.
 void undo(const index_memory& index, const std::uint64_t* ids, const std::uint8_t* added,
           std::size_t count);
 
-// The step of a probe from `home` that looks at `group`.
-constexpr std::uint32_t step_of(std::uint32_t home, std::uint32_t group) noexcept {
-  const auto lines = (group / 4 + bucket_groups / 4 - home / 4) % (bucket_groups / 4);
-  return lines * 4 + ((group - home) & 3U);
+// The step of a probe from `home` that looks at `line`.
+constexpr std::uint32_t step_of(std::uint32_t home, std::uint32_t line) noexcept {
+  const auto pairs = (line / 2 + bucket_lines / 2 - home / 2) % (bucket_lines / 2);
+  return pairs * 2 + ((line - home) & 1U);
 }
 
 }  // namespace tidegate::runtime::rows

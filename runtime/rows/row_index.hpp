@@ -5,13 +5,13 @@
 // the lowest that was never used. They follow from the sequence of calls alone, and not from
 // the key of the hash.
 //
-// Growth: a bucket of 3,840 slots splits in two, some 20 microseconds; the directory has its
+// Growth: a bucket of 5,120 slots splits in two, some 30 microseconds; the directory has its
 // full size from the start, and the first split writes half of it (1 MiB of 2^30 rows). Nothing
 // else moves, and memory that was never needed is never touched.
 //
-// Erasing leaves nothing behind. Where an id was put behind a full group, that group counts it
-// until it goes, so a probe ends at the first group that counts none, and after 16 groups in
-// any case. Buckets are not merged again: an index that was full keeps its buckets.
+// Erasing leaves nothing behind. Where an id was put behind a full line, that line counts it
+// until it goes, so a probe ends at the first line that counts none, and after 64 lines in any
+// case. Buckets are not merged again: an index that was full keeps its buckets.
 //
 // Views and indexes own nothing; the memory outlives them. One thread writes. Others, and other
 // processes, may look up while nobody writes. Looking up while somebody does is harmless: the
@@ -42,19 +42,16 @@ class index_view {
   // All numbers handed out so far are below.
   row_number numbers_used() const noexcept { return header().next; }
   std::uint32_t buckets_used() const noexcept { return header().last + 1; }
-  // Groups that the longest probe for an id that is here looks at; walks over all.
+  // Lines that the longest probe for an id that is here looks at; walks over all.
   std::uint32_t longest_probe() const;
 
   // Calls visit(id, row) for each id, in no order that means anything.
   template <class Visit>
   void for_each(const Visit& visit) const {
-    for (std::uint32_t number = 0; number < buckets_used(); ++number) {
-      const auto& bucket = bucket_at(number);
-      for (std::uint32_t group = 0; group < rows::bucket_groups; ++group)
-        for (std::uint32_t slot = 0; slot < rows::group_slots; ++slot)
-          if (bucket.groups[group].tags[slot] != 0)
-            visit(bucket.id_at(group, slot), bucket.row_at(group, slot));
-    }
+    for (std::uint32_t number = 0; number < buckets_used(); ++number)
+      for (const auto& line : bucket_at(number).lines)
+        for (std::uint32_t slot = 0; slot < rows::line_slots; ++slot)
+          if ((line.used >> slot & 1U) != 0) visit(line.ids[slot], line.rows[slot]);
   }
 
   const std::byte* memory() const noexcept { return memory_; }
@@ -67,6 +64,11 @@ class index_view {
   }
   const rows::bucket& bucket_at(std::uint32_t number) const noexcept {
     return reinterpret_cast<const rows::bucket*>(memory_ + layout_.buckets)[number];
+  }
+  // A directory that is written meanwhile leads to some bucket of the memory all the same.
+  const rows::bucket& bucket_of(std::uint64_t hash) const noexcept {
+    return bucket_at(directory()[hash >> (64 - layout_.depth_max)] &
+                     (layout_.buckets_max() - 1));
   }
 
  private:

@@ -188,7 +188,7 @@ TEST(row_index, takes_ten_million_ids_in_a_batch) {
   const auto rows = index.find(ids);
   for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(rows[i], i);
   EXPECT_LE(index.view().buckets_used(), index.layout().buckets_max());
-  EXPECT_LE(index.view().longest_probe(), rows::probe_groups_max);
+  EXPECT_LE(index.view().longest_probe(), rows::probe_lines_max);
 }
 
 TEST(row_index, a_full_index_says_so_and_has_changed_nothing) {
@@ -229,18 +229,17 @@ TEST(row_index, probes_stay_short_however_often_ids_come_and_go) {
   }
   EXPECT_EQ(index.view().size(), live);
   EXPECT_EQ(index.view().numbers_used(), live) << "numbers are used again";
-  EXPECT_LE(index.view().longest_probe(), 5U);
+  EXPECT_LE(index.view().longest_probe(), 24U);
   EXPECT_LE(index.view().buckets_used(), index.layout().buckets_max());
   const auto rows = index.find(ids);
   EXPECT_EQ(std::count(rows.begin(), rows.end(), no_row), 0);
   index.erase(ids);
   EXPECT_EQ(index.view().size(), 0U);
-  // An empty index has no trace of what it had: tags and counts are all zero.
+  // An empty index has no trace of what it had: no slot is used and all counts are zero.
   for (std::uint32_t number = 0; number < index.view().buckets_used(); ++number) {
-    const auto& groups = index.view().bucket_at(number).groups;
-    for (const auto& group : groups) {
-      for (const auto tag : group.tags) ASSERT_EQ(tag, 0);
-      ASSERT_EQ(group.passed, 0);
+    for (const auto& line : index.view().bucket_at(number).lines) {
+      ASSERT_EQ(line.used, 0);
+      ASSERT_EQ(line.passed, 0);
     }
   }
 }
@@ -280,24 +279,24 @@ TEST(row_index, ids_chosen_to_fall_into_one_place_are_refused_and_harm_nothing) 
   ids_t others(10'000);
   std::iota(others.begin(), others.end(), 0);
   ASSERT_TRUE(index.add(others));
-  // One home, one bucket at any depth: probes of 16 groups of 15 slots hold 240 of them.
+  // One home, one bucket at any depth: probes of 64 lines of 5 slots hold 320 of them.
   const auto key = index.view().header().key;
   ids_t same;
   for (std::uint64_t i = 0; i < 500; ++i) same.push_back(unmix((i << 20U) + 17) ^ key);
-  ASSERT_TRUE(index.add(ids_t(same.begin(), same.begin() + 240)));
-  EXPECT_EQ(index.view().longest_probe(), rows::probe_groups_max);
+  ASSERT_TRUE(index.add(ids_t(same.begin(), same.begin() + 320)));
+  EXPECT_EQ(index.view().longest_probe(), rows::probe_lines_max);
   const auto count = index.view().size();
   const auto refused = index.add(same);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), errc::over_limit);
   EXPECT_EQ(index.view().size(), count);
   const auto rows = index.find(same);
-  EXPECT_EQ(std::count(rows.begin(), rows.end(), no_row), 260);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), no_row), 180);
   std::vector<row_number> expected(others.size());
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(index.find(others), expected);
-  index.erase(ids_t(same.begin(), same.begin() + 240));
-  EXPECT_LE(index.view().longest_probe(), 4U) << "probes are as short as before";
+  index.erase(ids_t(same.begin(), same.begin() + 320));
+  EXPECT_LE(index.view().longest_probe(), 24U) << "probes are as short as before";
 }
 
 TEST(row_index, may_lie_anywhere) {
