@@ -29,13 +29,14 @@ inline constexpr std::uint32_t bucket_lines = 1024;
 inline constexpr std::uint32_t bucket_slots = bucket_lines * line_slots;
 // Lines that a probe looks at. An id that finds all of them full splits its bucket.
 inline constexpr std::uint32_t probe_lines_max = 64;
-// A bucket splits when it has so many ids: one limit for each bucket, between these, so that
-// buckets that fill up at the same pace do not all split at the same time.
-inline constexpr std::uint32_t split_slots_min = bucket_slots * 10 / 16;
-inline constexpr std::uint32_t split_slots_max = bucket_slots * 13 / 16;
+// A bucket splits when it has so many ids: one limit for each bucket, between these. Buckets
+// fill up at the same pace, and with limits that span a factor of two there are splits at the
+// same rate at any size; with one limit for all, most would split in the same few batches.
+inline constexpr std::uint32_t split_slots_min = bucket_slots * 13 / 32;
+inline constexpr std::uint32_t split_slots_max = bucket_slots * 26 / 32;
 // Ids in a bucket of the greatest depth, on average, when the index has as many as it may. It
-// lies 9 standard deviations below split_slots_min and 11 below what makes a probe fail.
-inline constexpr std::uint32_t deepest_slots = 2730;
+// lies 10 standard deviations below split_slots_min, and further below what makes a probe fail.
+inline constexpr std::uint32_t deepest_slots = 1640;
 
 struct alignas(64) slot_line {
   std::uint64_t ids[line_slots];

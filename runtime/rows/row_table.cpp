@@ -76,19 +76,23 @@ row_place row_table::place() const noexcept {
   return {.segment = memory_.name(), .shape = layout_.shape, .initial = initial_};
 }
 
-// A bucket splits for some 1,500 ids, or sooner where many are about to.
-void row_table::prepare_index(std::size_t ids) {
-  const auto buckets = index_.view().buckets_used() + 2 + ids / 256;
+// A bucket splits for some 2,200 ids, or sooner where many are about to.
+void row_table::prepare_index(std::uint64_t ids) {
+  const auto buckets = index_.view().buckets_used() + 2 + ids / 512;
   bucket_pages_.reach(
       memory_, layout_.index_begin + layout_.index.buckets + buckets * sizeof(rows::bucket));
 }
 
-void row_table::prepare_rows() {
-  const std::uint64_t rows = index_.view().numbers_used();
+void row_table::prepare_rows(std::uint64_t rows) {
   value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
   state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
   id_pages_.reach(memory_, layout_.ids + rows * sizeof(std::uint64_t));
   use_pages_.reach(memory_, layout_.uses + rows * sizeof(row_use));
+}
+
+void row_table::prepare(std::uint64_t rows) {
+  prepare_index(rows);
+  prepare_rows(std::min(index_.view().numbers_used() + rows, layout_.shape.capacity));
 }
 
 void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
@@ -122,7 +126,7 @@ expected<std::size_t> row_table::make_rows(std::span<const std::uint64_t> ids,
                       " are used. Reserve more, or erase rows that are not needed");
     }
     if (*added_now == 0) continue;
-    prepare_rows();
+    prepare_rows(index_.view().numbers_used());
     write_new(some, rows.subspan(begin, n), added.subspan(begin, n));
     count += *added_now;
   }

@@ -64,6 +64,10 @@ class row_table {
   // Returns how many of the ids had a row.
   std::size_t erase(std::span<const std::uint64_t> ids);
 
+  // Makes the pages that so many more rows need, so that making these rows does not wait for
+  // them: some 0.3 ms for each 2 MiB. For an owner that has nothing else to do.
+  void prepare(std::uint64_t rows);
+
   // Valid as long as the table, and where it is moved to.
   row_view view() const noexcept;
   row_place place() const noexcept;
@@ -82,8 +86,8 @@ class row_table {
                                   std::span<row_number> rows);
   void write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
                  std::span<const std::uint8_t> added);
-  void prepare_index(std::size_t ids);
-  void prepare_rows();
+  void prepare_index(std::uint64_t ids);
+  void prepare_rows(std::uint64_t rows);
 
   segment memory_;
   std::string name_;

@@ -237,6 +237,17 @@ TEST(row_table, that_may_hold_most_takes_no_memory_before_it_has_rows) {
   EXPECT_NE(gather(*table, ids), initial_rows(*table, ids));
 }
 
+TEST(row_table, whose_pages_were_made_before_is_as_any) {
+  auto table = table_of(options_of(row_optimizer_kind::adagrad, 20'000, 5));
+  auto other = table_of(options_of(row_optimizer_kind::adagrad, 20'000, 5));
+  table.prepare(10'000);
+  table.prepare(~0ULL >> 8U);  // no more than there may be
+  const auto ids = range(0, 20'000);
+  ASSERT_TRUE(table.update({}, ids, gradients_of(ids, 5, 1)).ok());
+  ASSERT_TRUE(other.update({}, ids, gradients_of(ids, 5, 1)).ok());
+  EXPECT_EQ(table.hash(), other.hash());
+}
+
 TEST(row_table, makes_a_million_rows_in_a_batch) {
   auto table = table_of(options_of(row_optimizer_kind::rowwise_adagrad, 1'000'000, 2));
   const auto ids = range(0, 1'000'000);
