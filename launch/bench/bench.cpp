@@ -8,6 +8,7 @@
 #include "launch/bench/plot.hpp"
 #include "launch/bench/report.hpp"
 #include "launch/bench/roofline.hpp"
+#include "launch/bench/rows_bench.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/statistics.hpp"
 #include "launch/bench/worker.hpp"
@@ -90,6 +91,14 @@ status run_device(const bench_options& options) {
   return put_out(device_table(*rates), device_json(wanted, *rates), options.json);
 }
 
+status run_rows(const bench_options& options) {
+  auto wanted = options.rows;
+  wanted.repeats = options.repeats;
+  const auto figures = measure_rows(wanted);
+  if (!figures) return figures.error();
+  return put_out(rows_table(wanted, *figures), rows_json(wanted, *figures), options.json);
+}
+
 status run_plot(const bench_options& options) {
   const auto text = launch::read_file(options.file);
   if (!text) return text.error();
@@ -108,6 +117,8 @@ status run_subject(const bench_options& options) {
       return run_latency(options);
     case subject::device:
       return run_device(options);
+    case subject::rows:
+      return run_rows(options);
     case subject::plot:
       return run_plot(options);
     case subject::help:

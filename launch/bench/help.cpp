@@ -18,6 +18,8 @@ constexpr const char* general = R"(tidegate bench - measure on this machine
       what memory allows: read, copy, and the sum of N gradients with an optimizer's step
   tidegate bench device [options]
       optimizer steps on a GPU: bytes per second, as a share of a copy's in the same run
+  tidegate bench rows [options]
+      rows of sparse tables: look up, insert, gather, update; the worst batch while a table grows
   tidegate bench plot SERIES.json --svg FILE
       draw measured series, log-log
   tidegate bench SUBJECT --help
@@ -115,6 +117,28 @@ Time is the host's: it has in it what launches and the last look at the device c
 0 done; 1 a run failed; 2 bad usage; 77 there is no such device here, and the message says why.
 )";
 
+constexpr const char* rows = R"(tidegate bench rows [options]
+
+Rows per second of a table of embedding rows, one thread: its index alone, making rows, gathering
+them, stepping them with AdaGrad, and both for one batch, as a pull and a push. Each batch of the
+last three is measured beside the roofline: the same loops over private memory on huge pages, of
+rows whose numbers are known. A share is the roofline's time over ours, the median of all batches;
+one in ten is below the first of the two figures beside it, and one in ten above the second.
+
+  --rows N           default 10000000. Table and roofline take twice 12 + 8 x dim bytes and more
+                     per row
+  --dim D            float32 values of a row, 1 to 4096; default 32
+  --batch B          ids of a batch; default 16384
+  --distribution D   uniform, or zipf:THETA as in zipf:0.99; default uniform. Ids are distinct
+                     within a batch
+  --threads 1        a table has one thread that writes
+  --repeat N         batches of each operation, 1 to 1000; default 100
+  --json FILE        all figures, every batch's time too; - for standard output, no table
+
+Times are CPU times of the thread. The last table has batches that make rows, from an empty table
+to a full one: the median, the 99th percentile and the worst, and the worst by the clock.
+)";
+
 constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE
 
 Draws time against size with logarithmic axes. The file:
@@ -134,6 +158,7 @@ std::string bench_help(const std::string& topic) {
   if (topic == "latency") return latency;
   if (topic == "roofline") return roofline;
   if (topic == "device") return device;
+  if (topic == "rows") return rows;
   if (topic == "plot") return plot;
   return general;
 }

@@ -1,6 +1,8 @@
 #include "launch/bench/options.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include <boost/program_options.hpp>
 
@@ -12,6 +14,7 @@
 #include "launch/text/nearest.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/device/device_name.hpp"
+#include "runtime/rows/row_layout.hpp"
 
 namespace tidegate::bench {
 
@@ -47,6 +50,9 @@ const std::vector<subject_words>& subjects() {
       {.name = "device",
        .measured = subject::device,
        .known = {"device", "bytes", "inputs", "chunks", "repeat", "json"}},
+      {.name = "rows",
+       .measured = subject::rows,
+       .known = {"rows", "dim", "batch", "distribution", "threads", "repeat", "json"}},
       {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
@@ -135,6 +141,30 @@ status set_device(const std::string& text, std::string& into) {
   return {};
 }
 
+status set_distribution(const std::string& text, double& theta) {
+  const std::string zipf = "zipf:";
+  theta = 0;
+  if (text == "uniform") return {};
+  const auto* end = text.data() + text.size();
+  if (text.starts_with(zipf)) {
+    const auto read = std::from_chars(text.data() + zipf.size(), end, theta);
+    if (read.ec == std::errc() && read.ptr == end && theta > 0 && theta < 1) return {};
+  }
+  return bad("--distribution " + text +
+             "; allowed: uniform, or zipf:THETA with 0 < THETA < 1, as in zipf:0.99");
+}
+
+status set_rows(const std::string& option, const std::string& text, rows_options& into) {
+  if (option == "dim") return set_count(option, text, 1, runtime::row_floats_max, into.dim);
+  if (option == "batch") return set_count(option, text, 1, counts_max, into.batch);
+  if (option == "distribution") return set_distribution(text, into.zipf);
+  return set_count(option, text, 1, static_cast<std::uint32_t>(runtime::rows_max), into.rows);
+}
+
+bool is_of_rows(const std::string& option) {
+  return option == "rows" || option == "dim" || option == "batch" || option == "distribution";
+}
+
 status set_one(const std::string& option, const std::string& text, bench_options& into) {
   if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
   if (option == "shards")
@@ -156,6 +186,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
   if (option == "inputs") return set_list(option, text, 64, into.inputs);
   if (option == "repeat") return set_count(option, text, 1, 1000, into.repeats);
   if (option == "device") return set_device(text, into.device);
+  if (is_of_rows(option)) return set_rows(option, text, into.rows);
   if (option == "chunks") return set_chunks(text, into.chunks);
   if (option == "pin") return set_pin(text, into.pin);
   if (option == "json" || option == "svg") {
@@ -190,6 +221,7 @@ bench_options defaults_of(subject measured) {
     all.iterations = 2000;
     all.warmup = 200;
   }
+  if (measured == subject::rows) all.repeats = all.rows.repeats;
   if (measured == subject::device) {
     const device_options usual;
     all.device = usual.device;
@@ -211,6 +243,8 @@ status check_together(const bench_options& all) {
     return bad(
         "--share and --device; allowed: one of them, as tables on a device are exchanged "
         "whole");
+  if (all.subject == subject::rows && !all.threads.empty() && all.threads != std::vector{1U})
+    return bad("tidegate bench rows: --threads; allowed: 1, as a table has one that writes");
   if (all.subject == subject::device && all.bytes.size() != 1)
     return bad("tidegate bench device: --bytes; allowed: one size, of each array");
   if (std::uint64_t{all.workers} * (all.iterations + all.warmup) > exact_steps_max)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/bench/rows_bench.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
@@ -14,13 +15,13 @@ namespace tidegate::bench {
 inline constexpr std::uint32_t bench_workers_max = 64;
 inline constexpr std::uint32_t bench_iterations_max = 100'000;  // of one size
 
-enum class subject : std::uint8_t { help, exchange, latency, roofline, device, plot };
+enum class subject : std::uint8_t { help, exchange, latency, roofline, device, rows, plot };
 
 struct bench_options {
   bench::subject subject = bench::subject::help;
   std::string topic;  // of help: a subject, or empty
   // exchange and latency; roofline uses bytes, threads, inputs, rounds; device uses device,
-  // bytes, inputs, chunks, repeats
+  // bytes, inputs, chunks, repeats; rows uses rows, and threads, repeats
   std::uint32_t workers = 2;
   std::uint32_t shards = 1;
   std::vector<std::uint64_t> bytes;
@@ -40,6 +41,7 @@ struct bench_options {
   std::string device;
   std::vector<std::uint64_t> chunks;
   std::uint32_t repeats = 0;
+  rows_options rows;
   std::string file;  // plot: the series
   std::string json;  // files to write; "-": standard output in place of the table
   std::string svg;

@@ -135,6 +135,27 @@ class Roofline(BenchTest):
         self.assertIn("allowed: 1 to", self.bench("roofline", "--threads", "999999", expect=2))
 
 
+class Rows(BenchTest):
+    def test_every_operation_has_a_rate_and_what_reads_rows_a_share(self):
+        for distribution in ("uniform", "zipf:0.99"):
+            found = self.bench_json("rows", "--rows", "5000", "--dim", "6", "--batch", "512", "--distribution",
+                                    distribution, "--repeat", "4")
+            self.assertEqual((found["kind"], found["rows"], found["dim"], found["threads"]), ("rows", 5000, 6, 1))
+            self.assertEqual([rate["operation"] for rate in found["rates"]],
+                             ["index: insert", "index: look up", "index: look up in vain", "table: make rows",
+                              "table: gather", "table: update", "table: pull and push"])
+            for rate in found["rates"]:
+                self.assertTrue(0 < rate["rows_per_s"] < math.inf, rate)
+            for rate in found["rates"][4:]:
+                self.assertEqual((len(rate["seconds"]), len(rate["roofline_seconds"])), (4, 4))
+                self.assertTrue(0 < rate["share"] < math.inf, rate)
+            for growth in found["growth"].values():
+                self.assertTrue(0 < growth["median_seconds"] <= growth["worst_seconds"])
+
+    def test_more_than_the_memory_is_refused(self):
+        self.assertIn("take fewer", self.bench("rows", "--rows", "1000000000", "--dim", "4096", expect=2))
+
+
 class Device(BenchTest):
     """On a device that is emulated: its figures are there, and say nothing."""
 

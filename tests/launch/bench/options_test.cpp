@@ -140,6 +140,35 @@ TEST(bench_options, device_says_what_is_allowed) {
   EXPECT_THAT(reply_code_of({"divice"}), HasSubstr("did you mean 'device'?"));
 }
 
+TEST(bench_options, rows) {
+  const auto usual = parse_bench({"rows"});
+  ASSERT_TRUE(usual) << usual.error().message();
+  EXPECT_EQ(usual->rows.rows, 10'000'000U);
+  EXPECT_EQ(usual->rows.dim, 32U);
+  EXPECT_EQ(usual->rows.batch, 16'384U);
+  EXPECT_EQ(usual->rows.zipf, 0);
+  EXPECT_EQ(usual->repeats, 100U);
+  const auto all =
+      parse_bench({"rows", "--rows", "1000", "--dim", "8", "--batch", "64", "--distribution",
+                   "zipf:0.99", "--threads", "1", "--repeat", "3", "--json", "-"});
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->subject, subject::rows);
+  EXPECT_EQ(all->rows.rows, 1'000U);
+  EXPECT_EQ(all->rows.dim, 8U);
+  EXPECT_EQ(all->rows.batch, 64U);
+  EXPECT_EQ(all->rows.zipf, 0.99);
+  EXPECT_EQ(all->repeats, 3U);
+}
+
+TEST(bench_options, rows_say_what_is_allowed) {
+  for (const auto* text : {"zipf", "zipf:", "zipf:1", "zipf:0", "zipf:-1", "zipf:0.5x", "even"})
+    EXPECT_THAT(reply_code_of({"rows", "--distribution", text}), HasSubstr("zipf:0.99"));
+  EXPECT_THAT(reply_code_of({"rows", "--threads", "2"}), HasSubstr("allowed: 1"));
+  EXPECT_THAT(reply_code_of({"rows", "--rows", "0"}), HasSubstr("1 to 1073741824"));
+  EXPECT_THAT(reply_code_of({"rows", "--dim", "4097"}), HasSubstr("1 to 4096"));
+  EXPECT_THAT(reply_code_of({"rows", "--batch", "0"}), HasSubstr("1 to 1000000"));
+}
+
 TEST(bench_options, help_on_every_subject) {
   for (const words& args : {words{}, words{"--help"}, words{"exchange", "--help"}})
     EXPECT_EQ(parse_bench(args)->subject, subject::help);
@@ -148,6 +177,7 @@ TEST(bench_options, help_on_every_subject) {
   EXPECT_THAT(bench_help("exchange"), HasSubstr("--replicas"));
   EXPECT_THAT(bench_help("latency"), HasSubstr("p99"));
   EXPECT_THAT(bench_help("roofline"), HasSubstr("--inputs"));
+  EXPECT_THAT(bench_help("rows"), HasSubstr("--distribution"));
   EXPECT_THAT(bench_help("device"), HasSubstr("emulated:N"));
   EXPECT_THAT(bench_help("plot"), HasSubstr("series"));
 }
