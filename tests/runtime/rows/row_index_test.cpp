@@ -330,6 +330,20 @@ TEST(row_index, looking_up_in_noise_ends_and_stays_within_the_memory) {
   }
 }
 
+TEST(row_index, a_number_that_is_none_of_the_table_is_not_handed_on) {
+  indexed index(5'000);
+  ids_t ids(5'000);
+  std::iota(ids.begin(), ids.end(), 0);
+  ASSERT_TRUE(index.add(ids));
+  auto* buckets = reinterpret_cast<rows::bucket*>(index.memory() + index.layout().buckets);
+  for (std::uint32_t number = 0; number < index.view().buckets_used(); ++number)
+    for (auto& line : buckets[number].lines)
+      for (auto& row : line.rows) row += 4'999;
+  const auto rows = index.find(ids);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), no_row), 4'999);
+  EXPECT_EQ(rows[0], 4'999U);
+}
+
 TEST(row_index, batches_allocate_nothing) {
   indexed index(100'000);
   ids_t ids(100'000);

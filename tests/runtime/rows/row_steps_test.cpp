@@ -145,6 +145,20 @@ TEST_P(row_widths_test, a_gradient_that_is_no_number_shows_in_the_row) {
   }
 }
 
+// 4,094 squares that are lost where each is added to 1 by itself, and that decide how the sum
+// is rounded where they are added up among themselves first.
+TEST_P(row_widths_test, sums_over_a_row_are_dealt_to_many_numbers) {
+  constexpr std::uint32_t dim = 4096;
+  table_of_rows rows(row_optimizer_kind::rowwise_adagrad, dim, 1);
+  floats gradient(dim, 0x1p-27F);
+  gradient[0] = 1;
+  gradient[1] = 0x1p-12F;
+  const std::vector<row_number> numbers{0};
+  const auto c = coefficients_of(options_of(row_optimizer_kind::rowwise_adagrad), {}, dim);
+  rows::step_rows(c, 0, rows.arrays(), numbers, gradient.data());
+  EXPECT_EQ(rows.states[0], (1 + 0x1p-23F) / dim);
+}
+
 // Steps of one row with four columns, by the product and by a formula in float64.
 constexpr std::size_t columns = 4;
 using doubles = std::array<double, columns>;
