@@ -37,7 +37,7 @@ TEST(zipf, without_popularity_all_are_alike) {
 }
 
 TEST(zipf, may_have_a_single_number) {
-  EXPECT_EQ(shares(1, 0.5)[0], 1.0 * draws / draws);
+  EXPECT_NEAR(shares(1, 0.5)[0], 1, 1e-6);
 }
 
 }  // namespace
