@@ -13,16 +13,6 @@ optimizer_kind dense_kind(row_optimizer_kind kind) {
   return optimizer_kind::sgd;
 }
 
-// By squaring, so that it follows from base and exponent alone; libm's last bits differ.
-double power(double base, std::uint64_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result *= base;
-    base *= base;
-  }
-  return result;
-}
-
 bool is_proximal(row_optimizer_kind kind) {
   return kind == row_optimizer_kind::ftrl || kind == row_optimizer_kind::group_adagrad;
 }
@@ -99,7 +89,7 @@ row_coefficients coefficients_of(const row_optimizer_options& options, const row
   dense.beta1 = options.beta1;
   dense.beta2 = options.beta2;
   dense.epsilon = options.epsilon;
-  beta_powers powers{power(options.beta1, step.clock), power(options.beta2, step.clock)};
+  auto powers = powers_after(dense, step.clock);
   row_coefficients c;
   c.kind = options.kind;
   c.dense = kernels::make_coefficients(dense, powers, step.scale);
