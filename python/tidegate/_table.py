@@ -202,6 +202,7 @@ class Table:
         """Returns ranges of elements, and how many rows they are of."""
         if len(ranges) == 0:
             return [], 0
+        pairs: Any
         try:
             pairs = np.asarray(ranges)
         except ValueError:  # pairs and others

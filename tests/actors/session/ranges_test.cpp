@@ -199,6 +199,8 @@ TEST_F(session_range, that_are_wrong_are_refused_and_change_nothing) {
     expect(s.push(t, ranges{{0, 5}}, values).wait(), errc::invalid_argument,
            "with 6 values; the ranges have 5 elements");
     expect(s.push({77, 9}, ranges{{0, 5}}).wait(), errc::not_found, "did not open");
+    expect(s.push(t, ranges{{1, 4}, {10, 12}}, s.gradient(t).subspan(3, 5)).wait(),
+           errc::invalid_argument, "the values lie where gradient() is");
     values[4] = std::numeric_limits<float>::quiet_NaN();
     expect(s.push(t, ranges{{1, 3}, {30, 34}}, values).wait(), errc::not_finite, "element 32");
     // What lies outside is not looked at: memory in place may hold anything.
