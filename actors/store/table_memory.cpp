@@ -89,7 +89,7 @@ status table_memory::attach(const policies::table_part& part, const runtime::shm
     next.begin = name.offset + offset;
     // What was found is read on where it is.
     if (moves > 0)
-      next_[chunk] = next;
+      next_[chunk].push_back(next);
     else
       settle(chunk, next);
     offset += places_[chunk].elements * sizeof(float);
@@ -155,15 +155,23 @@ const float* table_memory::array_of(std::size_t chunk, std::uint32_t version_buf
   return in_room || source.alone ? at(chunk, version_buffer) - places_[chunk].first : nullptr;
 }
 
-void table_memory::found(std::span<const place_found> sources) {
-  for (auto next = next_.begin(); next != next_.end();) {
-    const auto& is = sources[next->first];
-    // One that was not asked for is not read.
-    const bool due = !is.is_current || (is.version_buffer != policies::no_version_buffer &&
-                                        is.moves == next->second.source.moves);
-    if (due) settle(next->first, next->second);
-    next = due ? next_.erase(next) : std::next(next);
+// The chunk is read where it was found, or, as nobody asked for it, will be.
+void table_memory::settle_found(std::size_t chunk, const place_found& found,
+                                next_sources& next) {
+  auto at = std::prev(next.end());
+  if (found.is_current) {
+    if (found.version_buffer == policies::no_version_buffer) return;
+    const auto is = [&](const next_source& entry) { return entry.source.moves == found.moves; };
+    at = std::find_if(next.begin(), next.end(), is);
+    if (at == next.end()) return;
   }
+  settle(chunk, *at);
+  next.erase(next.begin(), std::next(at));
+}
+
+void table_memory::found(std::span<const place_found> sources) {
+  for (auto& [chunk, next] : next_) settle_found(chunk, sources[chunk], next);
+  std::erase_if(next_, [](const auto& entry) { return entry.second.empty(); });
   reset();
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
     if (!sources[chunk].is_current) continue;
@@ -229,8 +237,10 @@ bool table_memory::reads(std::uint32_t shard, std::uint32_t moves) const {
     return source.window && source.shard == shard && source.moves == moves;
   };
   return std::any_of(sources_.begin(), sources_.end(), is) ||
-         std::any_of(next_.begin(), next_.end(),
-                     [&](const auto& entry) { return is(entry.second.source); });
+         std::any_of(next_.begin(), next_.end(), [&](const auto& entry) {
+           return std::any_of(entry.second.begin(), entry.second.end(),
+                              [&](const next_source& next) { return is(next.source); });
+         });
 }
 
 }  // namespace tidegate::actors

@@ -111,15 +111,20 @@ class table_memory {
 
   const float* array_of(std::size_t chunk, std::uint32_t version_buffer) const;
   bool make_room(std::size_t index);
+  using next_sources = std::vector<next_source>;  // of one chunk, in the order of moves
+
   void settle(std::size_t chunk, const next_source& next);
+  void settle_found(std::size_t chunk, const place_found& found, next_sources& next);
   void clear_room(std::size_t chunk);
 
   runtime::arena& gradients_;
   bool one_array_;  // chunks of several shards are mapped side by side
   runtime::arena::place place_;
   std::vector<policies::chunk_place> places_;
-  std::vector<chunk_source> sources_;        // by chunk, as last found
-  std::map<std::size_t, next_source> next_;  // likewise, of those that have moved
+  std::vector<chunk_source> sources_;  // by chunk, as last found
+  // Likewise, of those that have moved, perhaps again before the pull that the process between
+  // has answered came to its end.
+  std::map<std::size_t, next_sources> next_;
   std::uint64_t elements_ = 0;
   bool has_windows_ = false;
   std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed

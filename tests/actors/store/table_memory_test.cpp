@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -85,6 +87,72 @@ TEST_F(table_memory_test, is_read_in_the_windows_of_its_shards_beyond_the_budget
   EXPECT_EQ(memory->stretches().size(), chunks);
   EXPECT_EQ(budget.left(), 3 * chunks - 1) << "another table may be smaller";
   expect_values(*memory);
+}
+
+// A pull may be answered by a process that dies before the rest of the pull is answered.
+struct moving_table_test : table_memory_test {
+  // Shard 0 has moved so often, and its values are 1000 times as much more.
+  void move(table_memory& memory, std::uint32_t moves) {
+    auto& process = processes.emplace_back("test-parameters", version_buffers);
+    auto place = process.allocate(chunks / 2 * chunk_elements * sizeof(float));
+    ASSERT_TRUE(place);
+    auto* values = reinterpret_cast<float*>(process.at(*place, 0));
+    for (std::uint32_t i = 0; i < chunks / 2; ++i)
+      std::fill_n(values + i * chunk_elements, chunk_elements,
+                  static_cast<float>(2 * i + 1000 * moves));
+    ASSERT_TRUE(
+        memory.attach(parts[0], process.name(*place), version_buffers, moves, moved_to[moves])
+            .ok());
+  }
+  static std::vector<table_memory::place_found> found_at(std::uint32_t moves,
+                                                         bool asked = true) {
+    std::vector<table_memory::place_found> sources(chunks, {.version_buffer = 0, .moves = 0});
+    for (std::uint32_t chunk = 0; chunk < chunks; chunk += 2) {
+      sources[chunk].moves = moves;
+      sources[chunk].is_current = asked;
+    }
+    return sources;
+  }
+  static float value_of(const table_memory& memory, std::uint32_t chunk) {
+    std::vector<float> all(chunks * chunk_elements);
+    memory.gather(all);
+    return all[chunk * chunk_elements + 7];
+  }
+
+  std::list<runtime::arena> processes;
+  std::map<std::uint32_t, runtime::window_map> moved_to;
+  policies::mapping_budget budget{policies::mappings_reserved + 3 * chunks};
+};
+
+TEST_F(moving_table_test, is_read_where_it_was_found_though_its_shard_has_moved_again) {
+  const auto memory = open(budget);
+  move(*memory, 1);
+  move(*memory, 2);
+  memory->found(found_at(1));
+  EXPECT_EQ(value_of(*memory, 4), 1004.0F);
+  EXPECT_EQ(value_of(*memory, 5), 5.0F) << "the other shard stays";
+  EXPECT_TRUE(memory->reads(0, 2)) << "it may be found there next";
+  memory->found(found_at(2));
+  EXPECT_EQ(value_of(*memory, 4), 2004.0F);
+  EXPECT_FALSE(memory->reads(0, 1));
+  EXPECT_EQ(memory->stretches().size(), 1U);
+  EXPECT_NE(memory->array(), nullptr);
+}
+
+TEST_F(moving_table_test, gives_up_windows_of_chunks_that_nobody_asks_for) {
+  const auto memory = open(budget);
+  move(*memory, 1);
+  memory->found(found_at(1, false));
+  EXPECT_FALSE(memory->reads(0, 0));
+  EXPECT_TRUE(memory->reads(0, 1));
+  EXPECT_EQ(memory->stretches().size(), chunks / 2);
+  EXPECT_NE(memory->array(), nullptr) << "the table can be read from end to end";
+  const runtime::element_range of_two[] = {{chunk_elements + 5, chunk_elements + 7},
+                                           {3 * chunk_elements, 3 * chunk_elements + 1}};
+  float values[3] = {};
+  EXPECT_EQ(memory->copy_ranges(of_two, values), sizeof values);
+  EXPECT_EQ(values[1], 1.0F);
+  EXPECT_EQ(values[2], 3.0F);
 }
 
 }  // namespace
