@@ -18,7 +18,7 @@ class Ranges(FaultTest):
         for way, job, cluster in (("packed_ranges", {}, {"shards": 3}),
                                   ("ranges", {}, {"shards": 2, "transport": "tcp", "chunk_bytes": 4096}),
                                   ("packed_ranges", {}, {"shards": 2, "transport": "tcp", "replicas": 1}),
-                                  ("ranges", {}, {"shards": {"count": 2, "device": "emulated:3"}}),
+                                  ("ranges", {}, {"shards": {"count": 2, "device": "emulated:3"}, "chunk_bytes": 65536}),
                                   ("ranges", {"aggregators": {"fan_in": 2}}, {"shards": 2, "replicas": 1})):
             with self.subTest(way=way, **job, **cluster):
                 self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, way=way, job=job, **cluster))), expected)
