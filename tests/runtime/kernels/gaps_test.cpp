@@ -8,24 +8,18 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "runtime/base/rng.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/optimizers/registry.hpp"
+#include "tests/runtime/kernels/vector_width.hpp"
 #include "tests/support/allocations.hpp"
 
 namespace tidegate::runtime::kernels {
 namespace {
 
-class gaps_test : public testing::TestWithParam<std::int64_t> {
- public:
-  gaps_test() { hwy::SetSupportedTargetsForTest(GetParam()); }
-  ~gaps_test() override { hwy::SetSupportedTargetsForTest(0); }
-};
-INSTANTIATE_TEST_SUITE_P(machine, gaps_test,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+using gaps_test = tests::each_width_test;
+INSTANTIATE_TEST_SUITE_P(machine, gaps_test, tests::machine_widths(), tests::width_name);
 
 constexpr std::size_t lengths[] = {1, 3, 7, 64, 255, 256, 257, 1000, 2049};
 

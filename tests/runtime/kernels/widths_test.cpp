@@ -14,6 +14,7 @@
 #include "runtime/kernels/roofline.hpp"
 #include "runtime/kernels/update.hpp"
 #include "tests/runtime/kernels/update_reference.hpp"
+#include "tests/runtime/kernels/vector_width.hpp"
 #include "tests/support/allocations.hpp"
 
 namespace tidegate::runtime::kernels {
@@ -26,26 +27,13 @@ constexpr std::size_t lengths[] = {0, 1, 3, 7, 63, 64, 65, 1023, length_max};
 constexpr std::size_t alignments[] = {0, 1, 5};  // in elements
 constexpr std::size_t slack = 8;
 
-// Forces one width while it lives.
-class only {
- public:
-  explicit only(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }
-  ~only() { hwy::SetSupportedTargetsForTest(0); }
-  only(const only&) = delete;
-  only& operator=(const only&) = delete;
-};
-
-class widths_test : public testing::TestWithParam<std::int64_t> {
-  only only_{GetParam()};
-};
-INSTANTIATE_TEST_SUITE_P(machine, widths_test,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+using widths_test = tests::each_width_test;
+INSTANTIATE_TEST_SUITE_P(machine, widths_test, tests::machine_widths(), tests::width_name);
 
 TEST(widths, are_chosen_at_run_time) {
   std::set<std::size_t> seen;
   for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    const only forced(target);
+    const tests::forced_width forced(target);
     seen.insert(vector_bytes());
   }
   EXPECT_EQ(*seen.rbegin(), vector_bytes()) << "left alone, the widest is used";

@@ -11,31 +11,18 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "runtime/base/rng.hpp"
 #include "runtime/rows/row_formulas.hpp"
+#include "tests/runtime/kernels/vector_width.hpp"
 
 namespace tidegate::runtime {
 namespace {
 
 using floats = std::vector<float>;
 
-// Forces one width while it lives.
-class only {
- public:
-  explicit only(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }
-  ~only() { hwy::SetSupportedTargetsForTest(0); }
-  only(const only&) = delete;
-  only& operator=(const only&) = delete;
-};
-
-class row_widths_test : public testing::TestWithParam<std::int64_t> {
-  only only_{GetParam()};
-};
-INSTANTIATE_TEST_SUITE_P(machine, row_widths_test,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+using row_widths_test = tests::each_width_test;
+INSTANTIATE_TEST_SUITE_P(machine, row_widths_test, tests::machine_widths(), tests::width_name);
 
 row_optimizer_options options_of(row_optimizer_kind kind) {
   row_optimizer_options options;
