@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable
 
 import numpy as np
 import pytest
 import tidegate
+from tidegate._device import DeviceArray
 
 Run = Callable[..., tidegate.Result]
-DEVICE = "emulated:3"
+DEVICE = os.environ.get("TIDEGATE_TEST_GPU", "emulated:3")
+CUDA = DEVICE.startswith("cuda:")
 
 
 def gradient(s: tidegate.Session, shape: tuple[int, ...], value: Any) -> Any:
@@ -62,9 +65,12 @@ def test_arrays_of_the_device(run: Run) -> None:
             value = t.value
             assert value.shape == (2, 3) and value.size == 6 and value.dtype == np.float32 and value.is_valid
             assert (value.numpy() == 1.0).all() and repr(value) == f"<t.value (2, 3) on {DEVICE}>"
-            assert not hasattr(value, "__cuda_array_interface__")
-            with pytest.raises(BufferError, match="no|not"):
-                value.__dlpack__()
+            assert hasattr(value, "__cuda_array_interface__") == CUDA
+            if not CUDA:
+                with pytest.raises(BufferError, match="no|not"):
+                    value.__dlpack__()
+                as_cuda = DeviceArray(value._lease, value._native, value._address, False, value.shape, "cuda:0")
+                assert '"dltensor"' in repr(as_cuda.__dlpack__())
             with pytest.raises(tidegate.InvalidArgumentError, match="for reading alone"):
                 value[...] = 2.0
             with pytest.raises(tidegate.InvalidArgumentError, match="set as a whole"):

@@ -87,7 +87,7 @@ class DeviceArray:
         # A pull has ended, and a gradient has no content yet: there is nothing that `stream` would wait for.
         index = self.__dlpack_device__()[1]
         self._lease.check()
-        return self._native.tensor(self._address, list(self.shape), index).__dlpack__()
+        return self._native.tensor(self._address, list(self.shape), index)
 
     def __repr__(self) -> str:
         return f"<{self._lease.name} {self.shape} on {self.device}>"
