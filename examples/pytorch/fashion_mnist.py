@@ -8,6 +8,7 @@ the Debian package dataset-fashion-mnist, or the four files in a folder that --d
 
 import argparse
 import gzip
+import os
 import pathlib
 
 import numpy as np
@@ -40,11 +41,15 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=64, help="samples of a step, over all workers")
     parser.add_argument("--images", type=int, default=60000, help="train on the first so many of the 60,000")
+    parser.add_argument("--device", default="cpu", help="where this worker computes: cpu, or cuda for a GPU")
     arguments = parser.parse_args()
+    if arguments.device != "cpu":  # a GPU adds in the same order every time only where it is told to
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    images, labels = (part[:arguments.images] for part in load(arguments.data, "train"))
-    model = make_model()
+    images, labels = (part[:arguments.images].to(arguments.device) for part in load(arguments.data, "train"))
+    model = make_model().to(arguments.device)
 
     with tidegate.session() as s:  # tidegate
         optimizer = tidegate.torch.DistributedOptimizer(tidegate.momentum(0.02), model.named_parameters())  # tidegate
@@ -54,7 +59,7 @@ def main() -> None:
             epoch, within = divmod(step, steps_per_epoch)
             order = np.random.default_rng([1, epoch]).permutation(len(images))
             first = within * arguments.batch + s.rank * share  # tidegate
-            chosen = torch.from_numpy(order[first:first + share])
+            chosen = torch.from_numpy(order[first:first + share]).to(arguments.device)
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
             loss.backward()
@@ -63,7 +68,7 @@ def main() -> None:
 
         optimizer.pull_final()  # tidegate
         if s.rank == 0:  # tidegate
-            images, labels = load(arguments.data, "t10k")
+            images, labels = (part.to(arguments.device) for part in load(arguments.data, "t10k"))
             with torch.no_grad():
                 guesses = torch.cat([model(part).argmax(1) for part in images.split(1000)])
             s.report_metric("test_accuracy", (guesses == labels).float().mean().item())  # tidegate

@@ -97,7 +97,9 @@ void bind_session(nb::module_& module) {
       .def("end_clocks", &self::end_clocks)
       .def("finish", &self::finish)
       .def("fail", &self::fail)
-      .def("take_over", &self::take_over);
+      .def("take_over", &self::take_over)
+      .def("borrow", &self::borrow)
+      .def("give_back", &self::give_back);
 }
 
 void bind_device_calls(nb::module_& module) {

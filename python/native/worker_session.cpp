@@ -304,6 +304,18 @@ void worker_session::take_over() {
   current_session();
 }
 
+void worker_session::borrow() {
+  const auto lender = thread_;
+  take_over();
+  lenders_.push_back(lender);
+}
+
+void worker_session::give_back() {
+  if (lenders_.empty()) raise({errc::out_of_order, "the session was not borrowed"});
+  thread_ = lenders_.back();
+  lenders_.pop_back();
+}
+
 void operation::wait() {
   if (!started_.ready()) home_->use();
   const auto outcome = [&] {

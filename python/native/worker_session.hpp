@@ -90,6 +90,9 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   // Makes the calling thread the one that may use this session. Raises OutOfOrderError while
   // another thread is in a call of it.
   void take_over();
+  // Likewise until give_back(), which makes it that of the thread before. Pairs may nest.
+  void borrow();
+  void give_back();
 
  private:
   friend class operation;
@@ -132,6 +135,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   job_info info_;
   pid_t process_;
   std::thread::id thread_;
+  std::vector<std::thread::id> lenders_;  // whose it was before each borrow()
   bool clocks_ended_ = false;
   bool ended_ = false;
   bool busy_ = false;

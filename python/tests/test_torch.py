@@ -363,3 +363,31 @@ def test_the_bits_are_those_of_a_worker_in_cpp(run: Run, tmp_path: Path) -> None
     start = run(first_parameters).returns[0]
     result = run(train, workers=workers, shards=2, args=(start,))
     assert result.parameters_sha256 == expected.parameters_sha256
+
+
+def test_gradients_may_come_on_a_thread_of_autograd(run: Run) -> None:
+    """As on a GPU: the thread that calls backward() waits, and has the session afterwards."""
+
+    def train(on_a_thread: bool) -> "list[bytes]":
+        import threading
+
+        with tidegate.session() as s:
+            model = model_of(seed=0)
+            opt = in_shards(model, bucket_bytes=256)
+            for step in range(4):
+                x, y = batch_of(s.rank, step)
+                opt.zero_grad()
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                if on_a_thread:
+                    thread = threading.Thread(target=loss.backward)
+                    thread.start()
+                    thread.join()
+                else:
+                    loss.backward()
+                s.report(loss=loss.item(), samples=16)
+                opt.step()
+            opt.pull_final()
+            return [p.detach().numpy().tobytes() for p in model.parameters()]
+
+    expected, found = (run(train, args=(on_a_thread,), workers=2) for on_a_thread in (False, True))
+    assert found.returns == expected.returns

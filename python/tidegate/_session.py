@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import weakref
-from typing import Any, Callable, Iterable, NoReturn, Optional
+from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional
 
 from . import _native
 from ._options import Optimizer
@@ -158,6 +159,15 @@ class Session:
     def take_over(self) -> None:
         """Gives the session to the calling thread. No other may be in a call of it."""
         self._native.take_over()
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[None]:
+        """Lets the calling thread use the session meanwhile, while the thread that has it waits for this one."""
+        self._native.borrow()
+        try:
+            yield
+        finally:
+            self._native.give_back()
 
     def __enter__(self) -> "Session":
         return self

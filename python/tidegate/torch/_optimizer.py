@@ -24,7 +24,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     `named_parameters`: as of the model; each is a table of that name, behind `prefix`. A torch optimizer's may be left
     out. They are float32, float16 or bfloat16, on the CPU or all on one CUDA device; sums and the shards' parameters are
     float32. Parameters start as those of worker 0. On CUDA a bucket is pushed when the stream that the backward pass runs
-    on has come to it; nothing waits on the host. It has never run on a GPU yet.
+    on has come to it; nothing waits on the host.
     `session`: the process's, opened where there is none.
     `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
     them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
@@ -278,10 +278,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
                     f"its way already; make the optimizer with backward_passes_per_step={entry.passes}")
             if not self._overlap or entry.passes < self._passes_per_step:
                 return
-            self._stage(entry)
-            entry.bucket.waits_for -= 1
-            if entry.bucket.waits_for == 0:
-                self._push(entry.bucket)
+            with self._session._borrowed():  # for a GPU autograd has a thread of its own
+                self._stage(entry)
+                entry.bucket.waits_for -= 1
+                if entry.bucket.waits_for == 0:
+                    self._push(entry.bucket)
 
         return on_gradient
 
