@@ -46,9 +46,8 @@ bool update_queue::queue_step(ticket of) {
     item.queued += count;
   }
   if (!is_ok(memory_.used(steps_))) return false;
-  // What lies on the device has been read when the kernels have ended.
-  const auto reader = item.reads_device ? steps_ : copies_;
-  return is_ok(device_.record(reader, events_of(of).inputs_read)) &&
+  return (reads_until_done(item) ||
+          is_ok(device_.record(copies_, events_of(of).inputs_read))) &&
          is_ok(device_.record(steps_, events_of(of).done));
 }
 
@@ -156,9 +155,7 @@ bool update_queue::queue_write(ticket of) {
     if (slot != nullptr && !is_ok(device_.record(steps_, slot->consumed))) return false;
     item.queued += count;
   }
-  return is_ok(memory_.used(steps_)) &&
-         is_ok(device_.record(steps_, events_of(of).inputs_read)) &&
-         is_ok(device_.record(steps_, events_of(of).done));
+  return is_ok(memory_.used(steps_)) && is_ok(device_.record(steps_, events_of(of).done));
 }
 
 // Lets the arrays of an operation be on the device.

@@ -85,6 +85,7 @@ update_queue::operation& update_queue::next_operation() {
   item.copied = 0;
   item.inputs = 0;
   item.is_pageable = false;
+  item.reads_device = false;
   return item;
 }
 
@@ -198,7 +199,8 @@ std::optional<completion> update_queue::poll() {
   const auto next = inputs_read_ + 1;
   const bool is_early =
       is_planted(planted_bug::device_gradient_given_back_early) && next <= queued_;
-  if (is_early || is_due(next, events_of(next).inputs_read)) {
+  const auto& events = events_of(next);
+  if (is_early || is_due(next, reads_until_done(at(next)) ? events.done : events.inputs_read)) {
     ++inputs_read_;
     return news_of(next, news::inputs_read);
   }

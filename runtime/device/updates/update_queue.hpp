@@ -136,8 +136,8 @@ class update_queue {
   };
   // Of an operation that is under way.
   struct operation_events {
-    event inputs_read{};
-    event ready{};  // read: the array is as it was then
+    event inputs_read{};  // of a step whose gradients are all on the host
+    event ready{};        // read: the array is as it was then
     event done{};
   };
   struct chunk_state {
@@ -174,6 +174,10 @@ class update_queue {
   void take_results();
   status wait_for_reads(chunk_index chunk);
 
+  // What lies on the device has been read when the kernels have ended.
+  static bool reads_until_done(const operation& item) {
+    return item.kind == operation_kind::write || item.reads_device;
+  }
   bool has_ended(event end);
   bool is_due(ticket of, event end);
   bool is_done(ticket of);
