@@ -1,5 +1,6 @@
 // On a GPU every kernel leaves the bytes that its body leaves on the CPU: random steps of all
-// optimizers, types, numbers of inputs, sets of ranks and alignments, then long ones. Compares
+// optimizers, types, numbers of inputs, sets of ranks and alignments, a third of those that can
+// with gaps, then long ones. Compares
 // all memory of a step, so that a store beside an array shows as well. Then searches for
 // numbers that are not finite.
 //
@@ -56,7 +57,7 @@ int queue(const random_step& step, std::byte* memory) {
     case call_kind::sum:
       return cuda::queue_sum(inputs, arrays.after, arrays.n, nullptr);
     case call_kind::assign:
-      return cuda::queue_assign(inputs, arrays, kernels::gaps::none, nullptr);
+      return cuda::queue_assign(inputs, arrays, step.where(), nullptr);
     case call_kind::update:
       return cuda::queue_update(step.options(), powers, inputs, step.scale(), arrays, nullptr);
   }
@@ -72,7 +73,7 @@ bool passes(const random_step& step, const device_memory& device) {
   const auto constants = step.constants();
   tidegate::tests::emulate(step.inputs_in(expected.data()),
                            step.call() == call_kind::update ? &constants : nullptr,
-                           step.arrays_in(expected.data()));
+                           step.arrays_in(expected.data()), step.where());
   require(cudaMemcpy(got.data(), device.data(), step.bytes(), cudaMemcpyDeviceToHost),
           "cudaMemcpy from the device");
   if (std::memcmp(expected.data(), got.data(), step.bytes()) == 0) return true;
@@ -85,13 +86,16 @@ bool passes(const random_step& step, const device_memory& device) {
 int try_random_steps(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const device_memory device(random_bytes_max);
-  int wrong = 0;
+  int wrong = 0, with_gaps = 0;
   std::uint64_t seed = 0;
   while (seed < seeds_max && std::chrono::steady_clock::now() < end) {
     const std::size_t elements_max = ++seed % 100 == 0 ? 100'000 : 5000;
-    wrong += passes(random_step(seed, {.elements_max = elements_max}), device) ? 0 : 1;
+    random_step step(seed, {.elements_max = elements_max});
+    if (seed % 3 == 0 && step.choose_gaps()) ++with_gaps;
+    wrong += passes(step, device) ? 0 : 1;
   }
-  std::printf("%d of %d random steps differ\n", wrong, static_cast<int>(seed));
+  std::printf("%d of %d random steps differ; %d had gaps\n", wrong, static_cast<int>(seed),
+              with_gaps);
   return wrong;
 }
 

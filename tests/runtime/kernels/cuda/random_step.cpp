@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/kernels/gaps.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::tests {
@@ -105,6 +106,16 @@ void random_step::choose(std::size_t elements, runtime::optimizer_kind kind,
   lay_out();
 }
 
+bool random_step::choose_gaps() {
+  const bool can = call_ != call_kind::sum &&
+                   std::all_of(inputs_.begin(), inputs_.end(),
+                               [](const auto& each) { return each.type == element::float32; });
+  if (!can) return false;
+  options_.lazy = true;
+  where_ = kernels::gaps::possible;
+  return true;
+}
+
 void random_step::draw_inputs(std::size_t count) {
   runtime::rng random(mix64(seed_ ^ 0x696e));
   const auto mix = random.below(6);  // 0 to 3: of one type
@@ -149,6 +160,20 @@ void random_step::fill(std::byte* memory) const {
   fill_floats(memory + before_, elements_, mix64(seed_ ^ 1), false);
   fill_floats(memory + state1_, elements_, mix64(seed_ ^ 2), true);
   fill_floats(memory + state2_, elements_, mix64(seed_ ^ 3), true);
+  if (where_ == kernels::gaps::possible) fill_gaps(memory);
+}
+
+// Runs of gaps of all lengths, and what lies between them, of each input.
+void random_step::fill_gaps(std::byte* memory) const {
+  runtime::rng random(mix64(seed_ ^ 0x6761));
+  for (const auto& input : inputs_) {
+    auto* const elements = reinterpret_cast<float*>(memory + input.offset);
+    for (auto first = random.below(elements_); first < elements_;) {
+      const auto end = first + 1 + random.below(elements_ - first);
+      std::fill(elements + first, elements + end, kernels::gap());
+      first = end + random.below(40);
+    }
+  }
 }
 
 std::vector<kernels::gradient> random_step::inputs_in(const std::byte* memory) const {
@@ -187,7 +212,8 @@ std::string random_step::describe() const {
       ", " + std::string(runtime::optimizer_name(options_.kind)) + ", clip " +
       std::to_string(options_.clip_value) + ", " + std::to_string(elements_) + " elements, " +
       (in_place_ ? "in place" : "elsewhere") + (keeps_sum_ ? ", sum kept" : "") +
-      (equally_aligned_ ? "" : ", aligned differently") + ", inputs";
+      (equally_aligned_ ? "" : ", aligned differently") +
+      (where_ == kernels::gaps::none ? "" : ", gaps") + ", inputs";
   for (const auto& input : inputs_)
     text +=
         " " + std::to_string(input.rank) + "/" + std::to_string(static_cast<int>(input.type));

@@ -34,6 +34,10 @@ class random_step {
   // Sets what was drawn to a chosen value; arrays are laid out anew.
   void choose(std::size_t elements, runtime::optimizer_kind kind, std::size_t inputs);
 
+  // Has inputs hold runs of gaps, and their optimizer be lazy. Returns false where they cannot:
+  // a sum alone, and inputs that are not float32, know no gaps.
+  bool choose_gaps();
+
   std::size_t bytes() const noexcept { return bytes_; }
   // Fills `memory`, bytes() of it, with inputs, parameters, state, and the bytes between them.
   void fill(std::byte* memory) const;
@@ -47,6 +51,7 @@ class random_step {
   int number() const noexcept { return number_; }  // of the step, from 1
 
   call_kind call() const noexcept { return call_; }
+  kernels::gaps where() const noexcept { return where_; }
   const kernels::optimizer& options() const noexcept { return options_; }
   float scale() const noexcept { return scale_; }
   std::size_t elements() const noexcept { return elements_; }
@@ -62,6 +67,7 @@ class random_step {
   };
 
   void draw_inputs(std::size_t count);
+  void fill_gaps(std::byte* memory) const;
   void lay_out();
 
   std::uint64_t seed_;
@@ -75,6 +81,7 @@ class random_step {
   bool in_place_ = true;
   bool keeps_sum_ = false;
   bool equally_aligned_ = true;
+  kernels::gaps where_ = kernels::gaps::none;
   std::vector<drawn_input> inputs_;
   std::size_t before_ = 0, after_ = 0, state1_ = 0, state2_ = 0, sum_ = 0;  // offsets
   std::size_t bytes_ = 0;
