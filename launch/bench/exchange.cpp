@@ -65,9 +65,10 @@ policies::cluster_spec cluster_of(const bench_options& options,
   spec.shards = options.shards;
   spec.device = options.device;
   spec.transport = options.transport;
-  spec.chunk_bytes = options.chunk_bytes != 0
-                         ? options.chunk_bytes
-                         : policies::default_chunk_bytes(options.hosts.size());
+  spec.chunk_bytes =
+      options.chunk_bytes != 0
+          ? options.chunk_bytes
+          : policies::default_chunk_bytes(options.hosts.size(), !options.device.empty());
   auto& job = spec.jobs.emplace_back();
   job.name = "bench";
   job.workers = options.workers;

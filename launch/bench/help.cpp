@@ -102,7 +102,7 @@ device say nothing of any GPU.
   --bytes SIZE       of each array; default 256MiB. An emulated device has 1GiB of memory
   --inputs LIST      gradients that SGD sums, 1 to 64 each; momentum, adagrad and adam sum as many as
                      the first says; default 2,4,8
-  --chunks LIST      bytes of parameters of a step of the queue; default 256KiB,64MiB
+  --chunks LIST      bytes of parameters of a step of the queue; default 256KiB,16MiB
   --repeat N         default 15
   --json FILE        all figures, every repeat's time too; - for standard output, no table
 

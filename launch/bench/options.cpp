@@ -227,7 +227,8 @@ bench_options defaults_of(subject measured) {
     all.device = usual.device;
     all.bytes = {usual.bytes};
     all.inputs = usual.inputs;
-    all.chunks = {policies::default_chunk_bytes(1), runtime::limits::chunk_bytes_max};
+    all.chunks = {policies::default_chunk_bytes(1, false),
+                  policies::default_chunk_bytes(1, true)};
     all.repeats = usual.repeats;
   }
   return all;

@@ -36,16 +36,28 @@ bool is_device(std::string_view name) {
   return runtime::devices::parse_device_name(name).has_value();
 }
 
-// Reads device_memory when chunk_bytes is known.
-void read_device_memory(const section& from, policies::cluster_spec& into) {
-  const auto* value = from.get("shards");
-  if (value == nullptr || !value->is_map()) return;
+// Reads device_memory and chunk_bytes, each of which bounds the other: chunks that are not
+// named are as large as the device's memory allows.
+void read_chunks(const section& from, policies::cluster_spec& into) {
+  using runtime::limits::device_chunks_min;
   constexpr auto most = std::uint64_t{1} << 40;
+  const auto* value = from.get("shards");
+  const bool has_map = value != nullptr && value->is_map();
+  if (has_map)
+    from.child("shards").bytes("device_memory", into.device_memory,
+                               device_chunks_min * limits::chunk_bytes_min, most, 1);
+  into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size(), !into.device.empty());
+  while (into.device_memory > 0 && into.device_memory < device_chunks_min * into.chunk_bytes &&
+         into.chunk_bytes > limits::chunk_bytes_min)
+    into.chunk_bytes /= 2;
+  from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
+             64);
+  if (!has_map || into.device_memory == 0) return;
   const auto map = from.child("shards");
-  map.bytes("device_memory", into.device_memory,
-            runtime::limits::device_chunks_min * into.chunk_bytes, most, 1);
-  if (into.device_memory > 0 && into.device.empty())
-    map.wrong("device_memory", "is for shards on a device");
+  if (into.device_memory < device_chunks_min * into.chunk_bytes)
+    map.wrong("device_memory", "is " + format_bytes(into.device_memory) + ", and a chunk is " +
+                                   format_bytes(into.chunk_bytes));
+  if (into.device.empty()) map.wrong("device_memory", "is for shards on a device");
 }
 
 void read_shards(const section& from, std::uint64_t& shards, std::string& device) {
@@ -72,10 +84,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   from.number("replicas", replicas, 0, policies::group_size_max - 1);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   from.choice<policies::memory_rule>("memory_check", into.memory_check, memory_words);
-  into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
-  from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
-             64);
-  read_device_memory(from, into);
+  read_chunks(from, into);
   from.duration_ms("start_timeout", timeout_ms, 1, start_timeout_ms_max);
   const auto control = from.child("control");
   control.text("host", into.control_host, is_host);

@@ -24,7 +24,7 @@ constexpr yaml_key keys[] = {
   {.path="cluster.replicas", .type="number", .preset="0", .allowed="0 to 2", .doc="of each shard: processes that take its place when it dies, so many of a group may die at once; workers keep what they have pushed until all have it"},
   {.path="cluster.shard_hosts", .type="list", .preset="-", .allowed="a list of names in cluster.hosts", .doc="the hosts of the shards, which take them in turn; all without it"},
   {.path="cluster.transport", .type="choice", .preset="auto", .allowed="auto, shm, tcp, rdma", .doc="how payload travels: shared memory, TCP, RDMA, or the best one that works"},
-  {.path="cluster.chunk_bytes", .type="bytes", .preset="256KiB", .allowed="64 to 64MiB, a multiple of 64; plain or with KiB, MiB", .doc="tables are cut into chunks of this size; a chunk lives on one shard; with several hosts 512KiB"},
+  {.path="cluster.chunk_bytes", .type="bytes", .preset="256KiB", .allowed="64 to 64MiB, a multiple of 64; plain or with KiB, MiB", .doc="tables are cut into chunks of this size; a chunk lives on one shard; with several hosts 512KiB; where shards are on a device 16MiB, or less as device_memory demands"},
   {.path="cluster.memory_check", .type="choice", .preset="refuse", .allowed="refuse, ignore", .doc="what `launch` does with a cluster whose declared tables may take more memory than this machine has (`tidegate plan` shows how much)"},
   {.path="cluster.control", .type="map", .preset="-", .allowed="a map", .doc="where the coordinator listens"},
   {.path="cluster.control.host", .type="text", .preset="127.0.0.1", .allowed="an address of the coordinator's host", .doc="address of the control plane; with hosts, that of the coordinator's"},

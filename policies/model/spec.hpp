@@ -166,8 +166,10 @@ struct host_spec {
 };
 
 // A chunk is a frame of its own between hosts, and larger ones cost less there; on one host
-// smaller ones stay in the cache from the sum to the step.
-constexpr std::uint64_t default_chunk_bytes(std::size_t hosts) noexcept {
+// smaller ones stay in the cache from the sum to the step. On a device each chunk is a launch,
+// which takes the host as long as the device needs for some MiB.
+constexpr std::uint64_t default_chunk_bytes(std::size_t hosts, bool on_device) noexcept {
+  if (on_device) return 16 * 1024 * 1024;
   return hosts > 1 ? 512 * 1024 : 256 * 1024;
 }
 
@@ -216,7 +218,7 @@ struct cluster_spec {
   std::uint32_t slots = 0;
   std::vector<std::string> shard_hosts;  // by name; empty: all
   transport_kind transport = transport_kind::automatic;
-  std::uint64_t chunk_bytes = default_chunk_bytes(1);
+  std::uint64_t chunk_bytes = default_chunk_bytes(1, false);
   std::string control_host = "127.0.0.1";
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;

@@ -117,7 +117,7 @@ TEST(bench_options, device) {
   EXPECT_EQ(usual->device, "cuda:0");
   EXPECT_THAT(usual->bytes, ElementsAre(256U << 20U));
   EXPECT_THAT(usual->inputs, ElementsAre(2U, 4U, 8U));
-  EXPECT_THAT(usual->chunks, ElementsAre(256U << 10U, 64U << 20U));
+  EXPECT_THAT(usual->chunks, ElementsAre(256U << 10U, 16U << 20U));
   const auto all = parse_bench({"device", "--device", "emulated:3", "--bytes", "4KiB",
                                 "--inputs", "3,64", "--chunks", "1KiB", "--repeat", "2"});
   ASSERT_TRUE(all) << all.error().message();

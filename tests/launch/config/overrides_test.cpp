@@ -88,11 +88,26 @@ TEST(overrides, of_the_shards_keep_their_number) {
   EXPECT_EQ(spec.device, "emulated:2");
   EXPECT_EQ(spec.device_memory, 8U << 20);
   EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device=gpu"}), HasSubstr("cuda:N"));
-  EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device=emulated:2",
-                                       "cluster.shards.device_memory=64KiB"}),
-              HasSubstr("16 * cluster.chunk_bytes"));
+  EXPECT_THAT(
+      refusal(fashion_yaml(),
+              {"cluster.shards.device=emulated:2", "cluster.shards.device_memory=64KiB",
+               "cluster.chunk_bytes=8KiB"}),
+      AllOf(HasSubstr("is 64KiB, and a chunk is 8KiB"), HasSubstr("16 * cluster.chunk_bytes")));
   EXPECT_THAT(refusal(fashion_yaml(), {"cluster.shards.device_memory=8MiB"}),
               HasSubstr("is for shards on a device"));
+}
+
+TEST(overrides, of_the_device_make_chunks_as_large_as_its_memory_allows) {
+  const auto chunk_bytes = [](std::vector<std::string> sets) {
+    return must(sets, with_job("")).chunk_bytes;
+  };
+  const std::string device = "cluster.shards.device=emulated:2";
+  EXPECT_EQ(chunk_bytes({"cluster.shards=3"}), 256U << 10);
+  EXPECT_EQ(chunk_bytes({device}), 16U << 20);
+  EXPECT_EQ(chunk_bytes({device, "cluster.shards.device_memory=256MiB"}), 16U << 20);
+  EXPECT_EQ(chunk_bytes({device, "cluster.shards.device_memory=255MiB"}), 8U << 20);
+  EXPECT_EQ(chunk_bytes({device, "cluster.shards.device_memory=1KiB"}), 64U);
+  EXPECT_EQ(chunk_bytes({device, "cluster.chunk_bytes=1MiB"}), 1U << 20);
 }
 
 TEST(overrides, list_all_problems_too) {
