@@ -54,7 +54,7 @@ def torch_rows(rounds, moved):
 
 
 def worker_rows(rounds, way):
-    return [row_of(f"{way}: {inputs}", steps)
+    return [row_of(f"{way}: {inputs}" + (", on one GPU by TCP" if steps[0].get("shared") else ""), steps)
             for (_, inputs), steps in steps_by(rounds, lambda s: (s["optimizer"], s["inputs"])).items()]
 
 

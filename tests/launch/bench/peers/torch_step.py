@@ -5,8 +5,9 @@ usage: torch_step.py sums      [--device cuda:0] [--bytes N] [--inputs 2,4,8] [-
 
 `sums` adds N gradients of one GPU and steps torch.optim.SGD or Adam, both fused. The sum is made in two ways, in turn,
 and whoever compares counts the better. `allreduce` has a process and a GPU for each rank, of which --device names the
-first: NCCL's all-reduce of their gradients, then the same step. With --device cpu both run without a GPU, over gloo,
-which shows that they run and nothing more.
+first: NCCL's all-reduce of their gradients, then the same step. Where there are fewer GPUs than ranks all share the
+first: NCCL refuses that within a host, so each rank is told that it is a host of its own (NCCL_HOSTID), and NCCL goes
+by TCP. With --device cpu both run without a GPU, over gloo, which shows that they run and nothing more.
 
 Times are the host's, of batches that end with a synchronization, as in `tidegate bench device`. Prints JSON. Exit code
 77, after a line that says what is missing: there is no torch, or no GPU that it can use.
@@ -145,7 +146,7 @@ def run_rank(arguments):
     rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     device = "cpu"
     if arguments.device != "cpu":
-        device = f"cuda:{index_of(arguments.device) + rank}"
+        device = arguments.device if arguments.shared else f"cuda:{index_of(arguments.device) + rank}"
         torch.cuda.set_device(device)
     dist.init_process_group("gloo" if device == "cpu" else "nccl")
     # The average of gradients stays as large as they are; gloo has none.
@@ -165,22 +166,24 @@ def run_rank(arguments):
             times = torch.tensor([timer.times(work)], device=device)
             dist.broadcast(times, 0)  # all ranks make as many
             seconds.append(timer.seconds(work, int(times.item())))
-        rows.append({"optimizer": name, "inputs": ranks, "seconds": seconds})
+        rows.append({"optimizer": name, "inputs": ranks, "shared": arguments.shared, "seconds": seconds})
     if rank == 0:
         print(json.dumps(rows), flush=True)
     dist.destroy_process_group()
     os._exit(0)  # some of torch's threads end the process otherwise, after all is done
 
 
-def run_ranks(arguments, ranks):
+def run_ranks(arguments, ranks, shared):
+    """The steps that rank 0 has measured. Shared: all ranks are on one GPU."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     command = [sys.executable, __file__, "rank", "--device", arguments.device, "--bytes", str(arguments.bytes),
-               "--repeat", str(arguments.repeat)]
+               "--repeat", str(arguments.repeat), *(["--shared"] if shared else [])]
     settings = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                 "GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
-                                  env={**os.environ, **settings, "RANK": str(rank)}) for rank in range(ranks)]
+                                  env={**os.environ, **settings, "RANK": str(rank),
+                                       **({"NCCL_HOSTID": f"rank-{rank}"} if shared else {})}) for rank in range(ranks)]
     deadline = time.monotonic() + RANKS_SECONDS
     try:
         outputs = [process.communicate(timeout=max(1, deadline - time.monotonic()))[0] for process in processes]
@@ -203,14 +206,8 @@ def measure_allreduce(arguments):
         if not torch.distributed.is_available() or not torch.distributed.is_nccl_available():
             missing(f"torch {torch.__version__} has no NCCL")
         gpus = torch.cuda.device_count() - index_of(arguments.device)
-    rows, left_out = [], []
-    for ranks in arguments.ranks:
-        if gpus and ranks > gpus:
-            left_out.append(f"NCCL with {ranks} ranks is not measured: it refuses two ranks on one GPU, "
-                            f"and there are {gpus} from {arguments.device} on")
-        else:
-            rows += run_ranks(arguments, ranks)
-    return {**about(torch, arguments), "left_out": left_out, "steps": rows}
+    rows = [row for ranks in arguments.ranks for row in run_ranks(arguments, ranks, bool(gpus) and ranks > gpus)]
+    return {**about(torch, arguments), "steps": rows}
 
 
 def listed(text):
@@ -225,6 +222,7 @@ def main():
     parser.add_argument("--inputs", type=listed, default=[2, 4, 8])
     parser.add_argument("--ranks", type=listed, default=[1, 2, 4])
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--shared", action="store_true", help="of a rank: it shares its GPU with the others")
     arguments = parser.parse_args()
     if arguments.measured == "rank":
         run_rank(arguments)
