@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 12;
+inline constexpr std::uint8_t frame_version = 13;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -78,8 +78,17 @@ enum class frame_kind : std::uint8_t {
   // shard -> worker: where version buffers lie there that the worker does not know
   // (device_places), or why it cannot say. With a flag it reads the gradients there, too.
   device_attach_ack = 24,
+  // worker -> shard: asks for a function of a chunk at this clock, whose name and arguments are
+  // the payload (runtime/functions/call_wire.hpp). Otherwise like a pull; a refusal comes as a
+  // pull_reply.
+  call = 25,
+  // shard -> worker: its results, as the payload, with the version and `min_clock` of the
+  // chunk. Acknowledges like a pull_reply.
+  call_reply = 26,
 };
-inline constexpr std::uint8_t frame_kind_last = 24;
+inline constexpr std::uint8_t frame_kind_last = 26;
+// The payload of a call and of its reply.
+inline constexpr std::uint64_t call_payload_bytes = 328;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement, norm), and
 // the table of a doorbell for every table that its sender has attached.
@@ -93,7 +102,7 @@ inline constexpr std::uint16_t frame_flag_push =
 inline constexpr std::uint16_t frame_flag_skip = 4;  // doorbell: without a push for `clock`
 // doorbell: pull; with a push or skip, of the clock after it. push: likewise.
 inline constexpr std::uint16_t frame_flag_pull = 8;
-// pull_reply, doorbell_reply: the push of the clock before is applied, too.
+// pull_reply, doorbell_reply, call_reply: the push of the clock before is applied, too.
 inline constexpr std::uint16_t frame_flag_applied = 16;
 // resend, resent: to a shard or aggregator, or to the process before it in a chain; without the
 // flag, from there. Between the processes of a chain `job` is 0 and `epoch` the view.

@@ -29,7 +29,8 @@ bool carries_payload(const frame_header& header) noexcept {
                        header.kind == frame_kind::device_attach_ack;
   return header.kind == frame_kind::push || header.kind == frame_kind::attach ||
          header.kind == frame_kind::seed || header.kind == frame_kind::lend ||
-         header.kind == frame_kind::device_attach ||
+         header.kind == frame_kind::device_attach || header.kind == frame_kind::call ||
+         header.kind == frame_kind::call_reply ||
          (header.kind == frame_kind::step && (header.flags & frame_flag_skip) == 0) ||
          (answers && header.code == 0);
 }

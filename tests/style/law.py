@@ -22,6 +22,7 @@ PROJECT = {
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
+    "runtime/functions": [BASE],
     "runtime/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels"],
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
@@ -44,7 +45,7 @@ PROJECT = {
     "policies/launcher": [BASE, *COMMON],
 
     # Shells, which the simulator runs, too.
-    "actors/seam": [*TRANSPORT, *COMMON, "policies/shard"],
+    "actors/seam": [*TRANSPORT, "runtime/functions", *COMMON, "policies/shard"],
     "actors/shard": [*TRANSPORT, *COMMON, "policies/shard", "actors/seam"],
     "actors/aggregator": [*TRANSPORT, *COMMON, "policies/shard", "policies/aggregator", "actors/seam",
                           "actors/shard"],
@@ -80,7 +81,7 @@ PROJECT = {
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
     "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/run"],
     # The simulator: cores and shells in one thread.
-    "launch/simulate/cluster": [*TRANSPORT, "runtime/kernels", "policies", "actors/seam", "actors/shard",
+    "launch/simulate/cluster": [*TRANSPORT, "runtime/functions", "runtime/kernels", "policies", "actors/seam", "actors/shard",
                                 "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
