@@ -161,8 +161,10 @@ runtime::buffer worker_shell::place(const runtime::frame_header& header) {
     if (header.payload_bytes != runtime::place_wire_bytes) return {};
     return runtime::buffer::view(answers_[std::uint64_t{header.table} << 16 | header.shard]);
   }
-  const auto room = memory_.room_for(
-      core_.worker().tables().place_of(header.table, header.chunk), header.table);
+  const auto& where = core_.worker().tables().place_of(header.table, header.chunk);
+  const auto room = header.kind == frame_kind::call_reply
+                        ? memory_.room_for_results(where, header.table)
+                        : memory_.room_for(where, header.table);
   if (room.empty()) return {};
   core_.begin_reply(header);
   return runtime::buffer::view(room);
@@ -206,6 +208,12 @@ void worker_shell::send_gradient(const policies::worker_effects::send& push,
   const auto* const gradient = memory_.gradient(push.table, push.half);
   sender_.send(shards_[push.shard], header,
                std::as_bytes(std::span(gradient + push.first, push.elements)), priority);
+}
+
+// Its memory stays, and a shard knows an old call by its number.
+void worker_shell::send_call(std::uint32_t shard, const runtime::frame_header& header) {
+  sender_.send(shards_[shard], header, memory_.call_of(header.table),
+               policies::use_order(header.clock, header.table));
 }
 
 // Before operations end that may not be over for the link: once one has ended, its memory is

@@ -33,6 +33,11 @@ class worker_memory {
   // Where the parameters of a chunk arrive. Empty: nobody wants them.
   virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                         std::uint32_t table) = 0;
+  // The call of a table that is under way, in call_payload_bytes that stay mapped, and where
+  // the results of a chunk arrive. Empty: nobody wants them.
+  virtual std::span<const std::byte> call_of(std::uint32_t table) const = 0;
+  virtual std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
+                                                std::uint32_t table) = 0;
   // The part of a table on a shard, which has moved so often, may be read where `place` says.
   // Errors: unavailable, corrupt.
   virtual runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
@@ -127,6 +132,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
   void send_gradient(const policies::worker_effects::send& push,
                      const runtime::frame_header& header, std::uint64_t priority) override;
+  void send_call(std::uint32_t shard, const runtime::frame_header& header) override;
   bool map_parameters(std::uint32_t table, const policies::table_part& part,
                       std::span<const std::byte> place) override;
   bool is_on_device(std::uint32_t table) const override {

@@ -1,6 +1,9 @@
 #include "actors/seam/frame_gate.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/planted.hpp"
+#include "runtime/functions/function_library.hpp"
 
 namespace tidegate::actors {
 
@@ -48,6 +51,34 @@ void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::
         .done = done});
 }
 
+void frame_gate::send_results(peer_id peer, const frame_header& header, std::uint32_t slot,
+                              std::uint32_t version_buffer, std::span<const std::byte> call,
+                              std::uint64_t priority, send_token done) {
+  std::copy(call.begin(), call.end(), calls_[done].begin());
+  const held_frame frame{.kind = held_kind::results,
+                         .peer = peer,
+                         .header = header,
+                         .slot = slot,
+                         .version_buffer = version_buffer,
+                         .priority = priority,
+                         .done = done};
+  is_open() ? go(frame) : hold(frame);
+}
+
+void frame_gate::go_with_results(const held_frame& frame) {
+  auto& wire = calls_.at(frame.done);
+  const auto parameters = memory_.payload_of(frame.header, frame.slot, frame.version_buffer);
+  const runtime::function_chunk chunk{
+      .parameters = {reinterpret_cast<const float*>(parameters.data()),
+                     parameters.size() / sizeof(float)},
+      .first = memory_.first_of(frame.slot)};
+  runtime::function_results results{.outcome = runtime::errc::corrupt};
+  if (const auto call = runtime::decode_call(wire))
+    results = runtime::run_function(call->view(), chunk);
+  encode(results, wire);
+  sender_.send(frame.peer, frame.header, wire, frame.priority, frame.done);
+}
+
 bool frame_gate::is_open() const {
   return (memory_.work().is_idle() && held_.empty()) ||
          runtime::is_planted(runtime::planted_bug::frame_ahead_of_its_work);
@@ -68,6 +99,8 @@ void frame_gate::go(const held_frame& frame) {
       return sender_.send(frame.peer, frame.header,
                           memory_.payload_of(frame.header, frame.slot, frame.version_buffer),
                           frame.priority, frame.done);
+    case held_kind::results:
+      return go_with_results(frame);
   }
 }
 
@@ -78,6 +111,7 @@ void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
     if (frame.done != 0) tokens.push_back(frame.done);
   }
   sender_.drop(peer, tokens);
+  for (const auto token : tokens) calls_.erase(token);
 }
 
 void frame_gate::let_go() {

@@ -3,16 +3,18 @@
 // is not so yet; frames keep their order. While nothing is under way they go at once, and the
 // gate costs a comparison. To a shell's core a frame that waits here is one that is on its way.
 //
-// Of its home's thread. Once warm, nothing allocates.
+// Of its home's thread. Once warm, nothing allocates but for results of functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/ingress_memory.hpp"
+#include "runtime/functions/call_wire.hpp"
 #include "runtime/transport/fifo.hpp"
 
 namespace tidegate::actors {
@@ -32,6 +34,12 @@ class frame_gate {
   // Sends the parameters of a slot as they are in a version buffer when the frame goes.
   void send_parameters(peer_id peer, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t version_buffer, std::uint64_t priority, send_token done);
+  // Sends what the function that `call` names makes of them then. `done` is not 0.
+  void send_results(peer_id peer, const runtime::frame_header& header, std::uint32_t slot,
+                    std::uint32_t version_buffer, std::span<const std::byte> call,
+                    std::uint64_t priority, send_token done);
+  // The frame of this `done` has left, or never will.
+  void sent(send_token done) { calls_.erase(done); }
   // What waits for this peer, here or in the sender, is not sent any more; appends the `done`
   // of each such frame.
   void drop(peer_id peer, std::vector<send_token>& tokens);
@@ -43,7 +51,7 @@ class frame_gate {
   std::size_t waiting() const noexcept { return held_.size() + sender_.waiting(); }
 
  private:
-  enum class held_kind : std::uint8_t { plain, payload, parameters };
+  enum class held_kind : std::uint8_t { plain, payload, parameters, results };
   struct held_frame {
     std::uint64_t after = 0;  // a piece of work
     held_kind kind = held_kind::plain;
@@ -60,10 +68,12 @@ class frame_gate {
   bool is_open() const;
   void hold(held_frame frame);
   void go(const held_frame& frame);
+  void go_with_results(const held_frame& frame);
 
   frame_sender& sender_;
   ingress_memory& memory_;
   runtime::fifo<held_frame> held_;
+  std::map<send_token, runtime::call_wire> calls_;  // or their results, until they have left
 };
 
 }  // namespace tidegate::actors

@@ -47,13 +47,17 @@ class ingress_memory {
                                                 std::uint32_t slot,
                                                 std::uint32_t version_buffer) = 0;
   virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
+  virtual std::uint64_t first_of(std::uint32_t slot) const = 0;  // element of the table
 
   // A place for a gradient, or for the name of a member's memory, in place_wire_bytes or
-  // device_gradients_bytes; empty when the bound is reached.
+  // device_gradients_bytes, or for a call; empty when the bound is reached.
   virtual runtime::buffer lease(std::size_t bytes) = 0;
   virtual runtime::buffer lease_name(std::size_t bytes) = 0;
   // Keeps a received gradient until release(), and until work that reads it has ended.
   virtual policies::payload_handle keep(runtime::buffer gradient) = 0;
+  // Keeps a call likewise, whose bytes stay until release().
+  virtual policies::payload_handle keep_call(runtime::buffer call) = 0;
+  virtual std::span<const std::byte> call_bytes(policies::payload_handle call) const = 0;
   virtual void release(policies::payload_handle payload) = 0;
 
   // Maps the gradients of a member for a table, where its attach says that they are. Errors:

@@ -91,18 +91,21 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
   if ((on_host && header.payload_bytes != runtime::place_wire_bytes) ||
       (on_device && header.payload_bytes != device_gradients_bytes))
     return {};
-  auto lease = on_host || on_device ? memory_.lease_name(header.payload_bytes)
-                                    : memory_.lease(header.payload_bytes);
+  const bool is_small = on_host || on_device || header.kind == frame_kind::call;
+  auto lease =
+      is_small ? memory_.lease_name(header.payload_bytes) : memory_.lease(header.payload_bytes);
   if (!lease) core_.no_place(header);
   return lease;
 }
 
 void ingress_shell::on_frame(frame_event& event) {
   const auto& header = event.header;
-  const bool pushes = header.kind == frame_kind::push;
-  const auto bytes = pushes ? std::span<const std::byte>() : event.payload.bytes();
-  core_.frame(header, pushes ? memory_.keep(std::move(event.payload)) : policies::no_payload,
-              bytes, event.copied);
+  auto payload = policies::no_payload;
+  if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
+  if (header.kind == frame_kind::call) payload = memory_.keep_call(std::move(event.payload));
+  const auto bytes =
+      payload == policies::no_payload ? event.payload.bytes() : std::span<const std::byte>();
+  core_.frame(header, payload, bytes, event.copied);
 }
 
 void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) {
@@ -139,6 +142,14 @@ void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& hea
   owner_.show({&slot, 1}, version_buffer);
   frames_.send_parameters(to, header, slot, version_buffer,
                           policies::use_order(header.clock, header.table), name);
+}
+
+void ingress_shell::send_results(peer_id to, const runtime::frame_header& header,
+                                 std::uint32_t slot, std::uint32_t version_buffer,
+                                 policies::payload_handle call, policies::send_name name) {
+  owner_.show({&slot, 1}, version_buffer);
+  frames_.send_results(to, header, slot, version_buffer, memory_.call_bytes(call),
+                       policies::use_order(header.clock, header.table), name);
 }
 
 void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {

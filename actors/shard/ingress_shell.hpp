@@ -49,7 +49,10 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   // frame_shell's part for pushes and attaches.
   runtime::buffer place(const runtime::frame_header& header);
   // `done`: what the sender says of the token.
-  void sent(policies::send_name done) { core_.sent(done); }
+  void sent(policies::send_name done) {
+    frames_.sent(done);
+    core_.sent(done);
+  }
   void on_sent(runtime::send_token token) { sent(sender_.on_sent(token)); }
   void on_frame_lost(const runtime::frame_header& header) { core_.frame_lost(header); }
   // A frame from a worker; others are counted.
@@ -96,6 +99,9 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t version_buffer, policies::send_name name) override;
+  void send_results(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
+                    std::uint32_t version_buffer, policies::payload_handle call,
+                    policies::send_name name) override;
   void drop(peer_id to, std::vector<policies::send_name>& names) override;
   std::optional<peer_id> reconnect(const policies::member_key& member) override;
   policies::reply_code map_gradients(const policies::member_key& member, std::uint32_t table,

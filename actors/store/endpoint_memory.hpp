@@ -76,6 +76,7 @@ class endpoint_memory final : public ingress_memory {
   std::uint64_t bytes_of(std::uint32_t slot) const override {
     return chunks_[slot].elements * sizeof(float);
   }
+  std::uint64_t first_of(std::uint32_t slot) const override { return chunks_[slot].first; }
 
   // The parameters of all chunks of a table in a version buffer.
   std::span<std::byte> bytes_of_table(std::uint32_t table, std::uint32_t version_buffer) const;
@@ -90,6 +91,12 @@ class endpoint_memory final : public ingress_memory {
   runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
                                 std::span<const std::byte> place) override;
   policies::payload_handle keep(runtime::buffer gradient) override;
+  policies::payload_handle keep_call(runtime::buffer call) override {
+    return keep(std::move(call));
+  }
+  std::span<const std::byte> call_bytes(policies::payload_handle call) const override {
+    return payload_bytes(call);
+  }
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
                                          std::uint32_t slot, bool on_device) override;

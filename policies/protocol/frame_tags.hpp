@@ -39,14 +39,18 @@ inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag
   return header;
 }
 
+// Returns true for answers to pulls and calls.
+inline bool answers_pull(const runtime::frame_header& header) {
+  return header.kind == runtime::frame_kind::pull_reply ||
+         header.kind == runtime::frame_kind::call_reply;
+}
+
 // Returns, as a frame of its own, the acknowledgement in a reply: that the push of the clock
 // before is applied; nothing if the reply does not say so. For a reply that is given no place,
 // because another has answered the pull: nothing else acknowledges that push.
 inline std::optional<runtime::frame_header> acknowledgement_in(
     const runtime::frame_header& reply) {
-  if (reply.kind != runtime::frame_kind::pull_reply ||
-      (reply.flags & runtime::frame_flag_applied) == 0)
-    return {};
+  if (!answers_pull(reply) || (reply.flags & runtime::frame_flag_applied) == 0) return {};
   auto header = reply;
   header.kind = runtime::frame_kind::push_ack;
   header.flags = 0;

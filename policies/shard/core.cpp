@@ -20,6 +20,11 @@ void shard_core::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
   state_->replies.flush(out);
 }
 
+void shard_core::call(const frame_tag& tag, payload_handle payload, shard_effects& out) {
+  state_->pulls.call(tag, payload, out);
+  state_->replies.flush(out);
+}
+
 void shard_core::doorbell(const frame_tag& tag, const doorbell_request& request,
                           std::span<const payload_handle> payloads, shard_effects& out) {
   auto whole = tag;

@@ -68,6 +68,19 @@ class shard_core {
   // see pull_request. A pull whose tag.request is not above the last one of the rank is
   // dropped.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
+  // Returns true if the payload of a call may have a place: call() follows then, or it is lost.
+  // Otherwise it is a duplicate, or refused by refuse_call().
+  reply_code check_call(const frame_tag& tag, std::uint64_t payload_bytes) const {
+    return state_->pulls.check_call(tag, payload_bytes);
+  }
+  // Takes in the call of a function of a chunk, which `payload` names, and which is answered
+  // like a pull. It leaves a lease as it is. The core owns the payload until a release effect
+  // names it.
+  void call(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  // Appends the release of calls of processes that have been replaced or shut out; to be called
+  // after that, if there are any.
+  bool has_forgotten_calls() const noexcept { return state_->pulls.has_orphans(); }
+  void release_forgotten_calls(shard_effects& out) { state_->pulls.release_orphans(out); }
   // What a doorbell asks for a run of a table's chunks at once: `count` of them, from the index
   // `first` of registry().slots_of(tag.table) on, which has as many; 0: for all. `push` and
   // `skip` are of tag.clock, at most one of them; `pull` is of the clock after then, else of

@@ -83,8 +83,9 @@ struct shard_effects {
 
     friend bool operator==(const version_at&, const version_at&) = default;
   };
-  // Answers a pull: sends the parameters of `slot` as they are in where.version_buffer if
-  // `code` is ok, else a refusal. It comes after the apply that made the version. After an ok
+  // Answers a pull, or a call: sends the parameters of `slot` as they are in
+  // where.version_buffer if `code` is ok, or what the function that `call` names makes of them;
+  // else a refusal. It comes after the apply that made the version. After an ok
   // the shell calls shard_core::sent() once, when the reply has left the version buffer or
   // never will; until then no apply writes there. A refusal is not followed by sent().
   struct reply {
@@ -93,6 +94,7 @@ struct shard_effects {
     std::uint32_t slot = 0;
     version_at where;
     bool applied = false;  // acknowledges the push of the clock before, too
+    payload_handle call = no_payload;
   };
   // Answers a doorbell's push or skip for `count` chunks, after what acknowledge comes after.
   // tag.chunk is the index of the first one among the table's chunks here, or whole_table for a

@@ -16,6 +16,7 @@ using runtime::planted_bug;
 
 ingress_core::admission ingress_core::admit(const admit_worker_call& call) {
   const auto code = core().admin().admit_worker(call.token, call.rank, call.incarnation);
+  release_forgotten_calls(call.token);
   if (code != reply_code::ok) return {.code = code, .connect = false, .first_clock = 0};
   if (call.finished && !is_planted(planted_bug::farewell_forgotten_by_the_next_aggregator))
     about_job(call.token,
@@ -28,7 +29,13 @@ ingress_core::admission ingress_core::admit(const admit_worker_call& call) {
 
 std::uint64_t ingress_core::shut_out(const shut_out_call& call) {
   if (!call.only_asks) core().membership().shut_out(call.token, call.rank);
+  release_forgotten_calls(call.token);
   return core().membership().pushed_below(call.token, call.rank);
+}
+
+void ingress_core::release_forgotten_calls(std::uint64_t job) {
+  if (core().has_forgotten_calls())
+    about_job(job, [&](effects& out) { core().release_forgotten_calls(out); });
 }
 
 std::uint64_t ingress_core::hold(const join_barrier_call& call) {
@@ -60,6 +67,7 @@ bool names_memory(const runtime::frame_header& header) {
 
 bool ingress_core::place(const runtime::frame_header& header) {
   if (names_memory(header)) return true;
+  if (header.kind == frame_kind::call) return place_call(header);
   if (header.kind != frame_kind::push) {
     refuse_push(header, reply_code::wrong_size);
     return false;
@@ -72,6 +80,21 @@ bool ingress_core::place(const runtime::frame_header& header) {
     repeat_norm(tag_of(header));
   }
   return false;
+}
+
+bool ingress_core::place_call(const runtime::frame_header& header) {
+  const auto tag = tag_of(header);
+  const auto code = core().check_call(tag, header.payload_bytes);
+  if (code == reply_code::ok) return true;
+  if (code != reply_code::pull_under_way) refuse_call(tag, code);
+  return false;
+}
+
+void ingress_core::refuse_call(const frame_tag& tag, reply_code code) {
+  pending(tag.job, tag.table)
+      .list.push_back(
+          effects::reply{.tag = tag, .code = code, .slot = 0, .where = {}, .applied = false});
+  state_.turns.go_on_soon();  // not within the network's progress
 }
 
 // A push that is here already is not taken in again; what came along with it is new, where a
@@ -101,6 +124,8 @@ void ingress_core::no_place(const runtime::frame_header& header) {
     state_.links.had_no_room(tag);
     return;
   }
+  if (header.kind == frame_kind::call)
+    return refuse_call(tag_of(header), reply_code::no_memory);
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: no memory for a push");
   core().cancel_push(tag_of(header));
@@ -125,9 +150,10 @@ void ingress_core::refuse_push(const runtime::frame_header& header, reply_code c
 // of its own accord.
 void ingress_core::frame_lost(const runtime::frame_header& header) {
   if (names_memory(header)) return state_.links.ask_unplaced();
-  if (header.kind != frame_kind::push) return;
+  const bool calls = header.kind == frame_kind::call;
+  if (header.kind != frame_kind::push && !calls) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
-  core().cancel_push(tag_of(header));
+  if (!calls) core().cancel_push(tag_of(header));
   if (!is_planted(planted_bug::cut_off_push_not_asked_for))
     state_.links.send_resend(tag_of(header), frame_kind::resend, 0);
 }
@@ -143,6 +169,9 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
     case frame_kind::pull:
       core().pull(tag, (header.flags & runtime::frame_flag_final) != 0,
                   pending(tag.job, tag.table));
+      break;
+    case frame_kind::call:
+      core().call(tag, payload, pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
       about_job(core().registry().check_worker(tag) == reply_code::ok
@@ -173,6 +202,7 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
       break;
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
+    case frame_kind::call_reply:
     case frame_kind::attach_ack:
     case frame_kind::device_attach_ack:
     case frame_kind::doorbell_ack:

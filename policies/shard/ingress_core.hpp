@@ -96,9 +96,9 @@ class ingress_core {
   // a push.
   void frame_lost(const runtime::frame_header& header);
   // Takes in a frame, and carries out what the budget allows. `payload`: the gradient of a
-  // push, to be kept until ingress_shell::release(); else no_payload. `bytes`: the payload of
-  // an attach or device_attach, read before this returns. `copied`: bytes of the payload that
-  // were copied on the way.
+  // push, or a call, to be kept until ingress_shell::release(); else no_payload. `bytes`: the
+  // payload of an attach or device_attach, read before this returns. `copied`: bytes of the
+  // payload that were copied on the way.
   void frame(const runtime::frame_header& header, payload_handle payload,
              std::span<const std::byte> bytes, std::uint64_t copied);
   // Lets the version buffer of a reply be written again: the reply has left it, or never will.
@@ -129,6 +129,9 @@ class ingress_core {
 
  private:
   void refuse_push(const runtime::frame_header& header, reply_code code);
+  void release_forgotten_calls(std::uint64_t job);
+  bool place_call(const runtime::frame_header& header);
+  void refuse_call(const frame_tag& tag, reply_code code);
   void on_push(const frame_tag& tag, const runtime::frame_header& header,
                payload_handle payload, std::uint64_t copied);
   void pull_of(const runtime::frame_header& header);

@@ -69,6 +69,11 @@ class ingress_shell {
   virtual void send_parameters(peer_id to, const runtime::frame_header& header,
                                std::uint32_t slot, std::uint32_t version_buffer,
                                send_name name) = 0;
+  // Sends what the function that `call` names makes of them, when frames that were sent before
+  // this may go; the payload may be released at once. Calls ingress_core::sent(name) likewise.
+  virtual void send_results(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
+                            std::uint32_t version_buffer, payload_handle call,
+                            send_name name) = 0;
   // Drops the connection: forgets what waits to be sent there and appends the names of the
   // replies among it, for which it does not call sent(). What is being sent ends soon, and is
   // told by sent().

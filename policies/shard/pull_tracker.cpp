@@ -4,6 +4,7 @@
 
 #include "policies/shard/state.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/frame_header.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -52,6 +53,7 @@ bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_plac
     return false;
   }
   end_lease(chunk, tag.rank);
+  forget_call(last);
   last.answer_waits = false;
   last.pulling = true;
   last.in_place = in_place;
@@ -60,7 +62,70 @@ bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_plac
   return true;
 }
 
+// Likewise. On false `payload` is what nobody needs.
+bool pull_tracker::begin_call(chunk_record& chunk, const frame_tag& tag,
+                              payload_handle& payload, reply_code& code) {
+  auto& last = chunks_[chunk.slot][tag.rank];
+  if (tag.request <= last.request) return false;
+  if (last.pulling) {
+    if (tag.clock == last.clock && last.call != no_payload) {
+      TIDEGATE_RARE("shard: a parked call comes again");
+      last.request = tag.request;
+      std::swap(last.call, payload);
+    } else {
+      code = reply_code::pull_under_way;
+    }
+    return false;
+  }
+  if (is_planted(planted_bug::call_ends_the_lease)) end_lease(chunk, tag.rank);
+  forget_call(last);
+  last.answer_waits = false;
+  last.pulling = true;
+  last.clock = tag.clock;
+  last.request = tag.request;
+  last.call = payload;
+  return true;
+}
+
+void pull_tracker::forget_call(rank_pulls& last) {
+  if (last.call != no_payload) orphans_.push_back(std::exchange(last.call, no_payload));
+}
+
+void pull_tracker::release_orphans(shard_effects& out) {
+  for (const auto payload : orphans_) out.list.push_back(shard_effects::release{payload});
+  orphans_.clear();
+}
+
+reply_code pull_tracker::check_call(const frame_tag& tag, std::uint64_t payload_bytes) const {
+  std::uint32_t slot = 0;
+  if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
+    return code;
+  if (payload_bytes != runtime::call_payload_bytes) return reply_code::wrong_size;
+  return tag.request <= chunks_[slot][tag.rank].request ? reply_code::pull_under_way
+                                                        : reply_code::ok;
+}
+
+void pull_tracker::call(const frame_tag& tag, payload_handle payload, shard_effects& out) {
+  release_orphans(out);
+  std::uint32_t slot = 0;
+  auto code = state_.registry.find_chunk(tag, slot);
+  if (code == reply_code::ok && begin_call(state_.registry.chunk(slot), tag, payload, code)) {
+    auto& chunk = state_.registry.chunk(slot);
+    chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = false},
+                               state_.steps.decisions());
+    state_.steps.carry_out(chunk, tag, out);
+    return;
+  }
+  out.list.push_back(shard_effects::release{payload});
+  if (code != reply_code::ok)
+    out.list.push_back(shard_effects::reply{
+        .tag = tag, .code = code, .slot = 0, .where = {}, .applied = false});
+  else
+    state_.norms.tell_pull(state_.registry.chunk(slot), tag, out);
+}
+
 void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
+  release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
   if (code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code)) {
@@ -78,6 +143,7 @@ void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out)
 
 void pull_tracker::pull_run(const frame_tag& tag, std::span<const std::uint32_t> slots,
                             bool is_final, shard_effects& out) {
+  release_orphans(out);
   auto entry = tag;
   for (const auto slot : slots) {
     auto& chunk = state_.registry.chunk(slot);
@@ -99,6 +165,7 @@ void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code 
                           shard_effects& out) {
   auto& last = chunks_[chunk.slot][tag.rank];
   last.pulling = false;
+  if (last.call != no_payload) return answer_call(chunk, tag, code, out);
   if (code == reply_code::ok && last.sending >= replies_under_way_max) {
     // Asked for again while two answers are on their way. The worker waits for the answer to
     // the last, which follows when one of those has been sent.
@@ -119,6 +186,34 @@ void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code 
     }
   }
   state_.replies.reply(chunk, tag, last.in_place, code, where, out);
+}
+
+// The lease stays, and counts beside the replies.
+void pull_tracker::answer_call(chunk_record& chunk, const frame_tag& tag, reply_code code,
+                               shard_effects& out) {
+  auto& last = chunks_[chunk.slot][tag.rank];
+  const auto under_way = last.sending + (last.leased ? 1 : 0);
+  if (code == reply_code::ok && under_way >= replies_under_way_max) {
+    TIDEGATE_RARE("shard: a call waits for the end of a reply");
+    last.answer_waits = true;
+    return;
+  }
+  const auto call = std::exchange(last.call, no_payload);
+  shard_effects::version_at where;
+  if (code == reply_code::ok) {
+    where = version_for(chunk, tag.clock);
+    if (is_planted(planted_bug::call_of_the_current_version))
+      where.version_buffer = chunk.versions.version_buffer();
+    chunk.versions.add_reader(where.version_buffer);
+    ++last.sending;
+  }
+  out.list.push_back(shard_effects::reply{.tag = tag,
+                                          .code = code,
+                                          .slot = chunk.slot,
+                                          .where = where,
+                                          .applied = false,
+                                          .call = code == reply_code::ok ? call : no_payload});
+  out.list.push_back(shard_effects::release{call});
 }
 
 bool pull_tracker::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer) {
@@ -155,12 +250,14 @@ void pull_tracker::forget_process(chunk_record& chunk, std::uint32_t rank) {
   last.pulling = false;
   last.answer_waits = false;
   last.request = 0;
+  forget_call(last);
   end_lease(chunk, rank);
 }
 
 void pull_tracker::close(chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
   auto& last = chunks_[chunk.slot][rank];
-  last.answer_waits = false;
+  if (std::exchange(last.answer_waits, false)) forget_call(last);
+  release_orphans(out);
   if (!last.pulling) return;
   const auto base = chunk_registry::base_of(chunk);
   answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), reply_code::job_ended,

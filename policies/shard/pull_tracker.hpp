@@ -1,5 +1,6 @@
 // The pulls of workers, one of each worker and chunk at a time: those that wait for their
-// version, the replies that are under way, and the leases of workers that read in place.
+// version, the replies that are under way, and the leases of workers that read in place. A call
+// of a function is a pull whose answer is computed, and ends no lease.
 //
 // A lease keeps a version buffer from being written until the worker's next pull of the chunk,
 // or its push of the same or a later clock; a reply does until it is sent. One thread. Once
@@ -31,6 +32,11 @@ class pull_tracker {
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
   void pull_run(const frame_tag& tag, std::span<const std::uint32_t> slots, bool is_final,
                 shard_effects& out);
+  // Judges a call whose payload has no place yet. ok: it may have one. pull_under_way: it is a
+  // duplicate, to be dropped. Others: it is refused.
+  reply_code check_call(const frame_tag& tag, std::uint64_t payload_bytes) const;
+  // Takes in a call of a chunk, and carries out what follows.
+  void call(const frame_tag& tag, payload_handle payload, shard_effects& out);
   // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.
   void answer(chunk_record& chunk, const frame_tag& tag, reply_code code, shard_effects& out);
   // shard_core::sent(), answer_waiting().
@@ -44,6 +50,9 @@ class pull_tracker {
   // Forgets the pull and the lease of a rank that has another process, which numbers its pulls
   // anew. Replies that are under way still end with sent().
   void forget_process(chunk_record& chunk, std::uint32_t rank);
+  // Releases the calls of processes that were forgotten.
+  bool has_orphans() const noexcept { return !orphans_.empty(); }
+  void release_orphans(shard_effects& out);
   // Refuses the pull that waits, if any, as the job ends.
   void close(chunk_record& chunk, std::uint32_t rank, shard_effects& out);
   // Returns the number of a rank's last pull of a chunk.
@@ -61,12 +70,19 @@ class pull_tracker {
     std::uint64_t clock = 0;    // of the last pull
     std::uint64_t request = 0;  // of the last pull
     shard_effects::version_at lease;
+    payload_handle call = no_payload;  // that is not answered; no_payload: a pull
   };
 
   bool begin(chunk_record& chunk, const frame_tag& tag, bool in_place, reply_code& code);
+  bool begin_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
+                  reply_code& code);
+  void answer_call(chunk_record& chunk, const frame_tag& tag, reply_code code,
+                   shard_effects& out);
+  void forget_call(rank_pulls& last);
 
   shard_state& state_;
   std::vector<std::vector<rank_pulls>> chunks_;  // by slot, by rank
+  std::vector<payload_handle> orphans_;          // of calls that nobody waits for any more
 };
 
 }  // namespace tidegate::policies::sharding

@@ -167,8 +167,14 @@ void turn_runner::perform(const effects::reply& reply, inputs) {
   header.shard = static_cast<std::uint16_t>(state_.index);
   const auto* worker = state_.links.reachable(reply.tag);
   if (!worker) return state_.replies.not_sent(reply);
-  state_.shell.send_parameters(worker->peer, header, reply.slot, reply.where.version_buffer,
-                               state_.replies.take_name(reply));
+  const auto name = state_.replies.take_name(reply);
+  if (reply.call == no_payload)
+    return state_.shell.send_parameters(worker->peer, header, reply.slot,
+                                        reply.where.version_buffer, name);
+  header.kind = frame_kind::call_reply;
+  header.payload_bytes = runtime::call_payload_bytes;
+  state_.shell.send_results(worker->peer, header, reply.slot, reply.where.version_buffer,
+                            reply.call, name);
 }
 
 }  // namespace tidegate::policies::sharding

@@ -4,9 +4,12 @@
 
 #include "policies/model/clock_vector.hpp"
 #include "policies/worker/core.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
+using runtime::is_planted;
+using runtime::planted_bug;
 using replied = pull_state::replied;
 
 void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
@@ -95,7 +98,8 @@ void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& i
   // One with a payload has begun; a refusal comes without.
   const auto due = item.code == reply_code::ok ? replied::arriving : replied::no;
   if (!table->pull.expects(chunk, item.request, due)) return;
-  table->sources[chunk] = {};
+  if (!table->pull.calls || is_planted(planted_bug::call_takes_the_place_of_the_pull))
+    table->sources[chunk] = {};
   answer(*table, chunk, item, out);
 }
 

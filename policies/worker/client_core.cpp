@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "policies/model/clock_vector.hpp"
-#include "policies/model/kept_versions.hpp"
+#include "policies/protocol/frame_tags.hpp"
 #include "policies/sending/send_queue.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
@@ -115,9 +115,8 @@ void client_core::end_move(std::uint32_t shard) {
 void client_core::reply_lost(const frame_header& header) {
   effects_.clear();
   // A refusal never had a place.
-  if (failed_ || header.kind != frame_kind::pull_reply || header.code != 0 ||
-      header.job != token_ || header.incarnation != incarnation_ ||
-      header.shard >= epochs_.size())
+  if (failed_ || !answers_pull(header) || header.code != 0 || header.job != token_ ||
+      header.incarnation != incarnation_ || header.shard >= epochs_.size())
     return;
   if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
   if (moving_.contains(header.shard)) return;  // it is asked for when the shard has moved
@@ -183,10 +182,18 @@ bool client_core::expects(const frame_header& header) const {
   }
   if (header.kind == frame_kind::device_attach_ack)
     return devices_.is_asked(header.table, header.shard);
-  return header.kind == frame_kind::pull_reply &&
-         worker_.expects_reply(header.table, header.chunk, header.request) &&
-         header.payload_bytes ==
-             worker_.tables().place_of(header.table, header.chunk).elements * sizeof(float);
+  return expects_reply(header);
+}
+
+bool client_core::expects_reply(const frame_header& header) const {
+  if (!answers_pull(header) ||
+      !worker_.expects_reply(header.table, header.chunk, header.request))
+    return false;
+  const bool calls = header.kind == frame_kind::call_reply;
+  if (calls != worker_.tables().at(header.table).pull.calls) return false;
+  const auto elements = worker_.tables().place_of(header.table, header.chunk).elements;
+  return header.payload_bytes ==
+         (calls ? runtime::call_payload_bytes : elements * sizeof(float));
 }
 
 void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
@@ -202,7 +209,7 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
     if (worker_.on_finish_ack(header.shard, code, effects_)) shell_.copied(header.version);
   } else if (header.kind == frame_kind::push_ack) {
     worker_.on_ack(header.table, header.chunk, header.clock, code, effects_);
-  } else if (header.kind == frame_kind::pull_reply) {
+  } else if (answers_pull(header)) {
     if ((header.flags & runtime::frame_flag_applied) != 0)
       worker_.on_ack(header.table, header.chunk, header.clock - 1, reply_code::ok, effects_);
     worker_.on_reply(header.table, header.chunk,
@@ -241,31 +248,6 @@ void client_core::send(const norm_exchange::messages& messages) {
     header.squares = message.squares;
     shell_.send(message.shard, header);
   }
-}
-
-void client_core::on_doorbell(const frame_header& header) {
-  const auto code = static_cast<reply_code>(header.code);
-  const part_run where{.table = header.table,
-                       .shard = header.shard,
-                       .first = header.chunk,
-                       .count = header.count};
-  if (header.kind == frame_kind::doorbell_ack)
-    return worker_.on_doorbell_ack(where, header.clock, code, effects_);
-  if (header.kind != frame_kind::doorbell_reply ||
-      header.version_buffer >= version_buffers_max(workers_))
-    return;
-  if ((header.flags & runtime::frame_flag_applied) != 0)
-    worker_.on_doorbell_ack(where, header.clock - 1, reply_code::ok, effects_);
-  const bool on_device = (header.flags & runtime::frame_flag_device) != 0;
-  if (on_device && !knows_on_device(header)) return;
-  if (code == reply_code::ok && !on_device) ask_for_buffer(header);
-  worker_.on_doorbell_reply(where,
-                            {.request = header.request,
-                             .code = code,
-                             .min_clock = header.min_clock,
-                             .version_buffer = header.version_buffer,
-                             .on_device = on_device},
-                            effects_);
 }
 
 void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
@@ -371,6 +353,10 @@ void client_core::send(const worker_effects::send& send) {
       header.kind = frame_kind::pull;
       flag(send.is_final, runtime::frame_flag_final);
       break;
+    case kind::call:
+      header.kind = frame_kind::call;
+      header.payload_bytes = runtime::call_payload_bytes;
+      return shell_.send_call(send.shard, header);
     case kind::doorbell:
       header.kind = frame_kind::doorbell;
       header.version_buffer = static_cast<std::uint16_t>(send.half);

@@ -39,6 +39,8 @@ class client_shell {
   // is acknowledged. Of frames that wait, those of lower `priority` go first.
   virtual void send_gradient(const worker_effects::send& send,
                              const runtime::frame_header& header, std::uint64_t priority) = 0;
+  // Sends the call of the table's function that is under way, as the payload.
+  virtual void send_call(std::uint32_t shard, const runtime::frame_header& header) = 0;
   // Maps the parameters of a table's part on a shard. `place`: the payload of an attach_ack.
   // Returns false if they cannot be read here; then frames are used.
   virtual bool map_parameters(std::uint32_t table, const table_part& part,
@@ -139,8 +141,8 @@ class client_core {
   }
 
   // Returns true if the payload of an arriving frame may have a place; otherwise it is to be
-  // read away. For a pull_reply the caller calls begin_reply() before it gives the place away,
-  // and then exactly one of frame() and reply_lost().
+  // read away. For a pull_reply or call_reply the caller calls begin_reply() before it gives
+  // the place away, and then exactly one of frame() and reply_lost().
   bool expects(const runtime::frame_header& header) const;
   void begin_reply(const runtime::frame_header& header) {
     worker_.begin_reply(header.table, header.chunk);
@@ -162,6 +164,7 @@ class client_core {
     retransmit_timer attach_retransmit;
   };
   bool is_mine(const runtime::frame_header& header) const;
+  bool expects_reply(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_doorbell(const runtime::frame_header& header);
   void ask_device(std::uint32_t table, std::uint32_t shard);

@@ -1,7 +1,8 @@
-// What a worker asks of shards about memory on a device, and what it tells them with each
-// doorbell.
+// What a worker asks of shards about memory on a device, what it tells them with each doorbell,
+// and what their answers to doorbells mean.
 #include <algorithm>
 
+#include "policies/model/kept_versions.hpp"
 #include "policies/worker/client_core.hpp"
 
 namespace tidegate::policies {
@@ -74,6 +75,31 @@ std::uint64_t client_core::device_buffers(std::uint32_t table, std::uint32_t sha
     if (worker_.tables().at(id).part_at(shard) != nullptr)
       buffers &= shell_.device_buffers(id, shard);
   return buffers;
+}
+
+void client_core::on_doorbell(const frame_header& header) {
+  const auto code = static_cast<reply_code>(header.code);
+  const part_run where{.table = header.table,
+                       .shard = header.shard,
+                       .first = header.chunk,
+                       .count = header.count};
+  if (header.kind == frame_kind::doorbell_ack)
+    return worker_.on_doorbell_ack(where, header.clock, code, effects_);
+  if (header.kind != frame_kind::doorbell_reply ||
+      header.version_buffer >= version_buffers_max(workers_))
+    return;
+  if ((header.flags & runtime::frame_flag_applied) != 0)
+    worker_.on_doorbell_ack(where, header.clock - 1, reply_code::ok, effects_);
+  const bool on_device = (header.flags & runtime::frame_flag_device) != 0;
+  if (on_device && !knows_on_device(header)) return;
+  if (code == reply_code::ok && !on_device) ask_for_buffer(header);
+  worker_.on_doorbell_reply(where,
+                            {.request = header.request,
+                             .code = code,
+                             .min_clock = header.min_clock,
+                             .version_buffer = header.version_buffer,
+                             .on_device = on_device},
+                            effects_);
 }
 
 }  // namespace tidegate::policies

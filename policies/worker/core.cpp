@@ -114,7 +114,7 @@ void worker_core::send_waiting(worker_effects& out) {
 }
 
 errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_effects& out,
-                       std::optional<chunk_list> chunks) {
+                       std::optional<chunk_list> chunks, answer_kind asked) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
@@ -126,6 +126,7 @@ errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_eff
   ++last_request_;
   table->pull.begin(to_the_end ? clock_vector::infinity : clock_, op,
                     wanted != extent::as_policy, last_request_);
+  table->pull.calls = asked == answer_kind::results;
   if (chunks) {
     table->pull.ask_only(*chunks);
     for (auto& source : table->sources)

@@ -88,10 +88,15 @@ class worker_core {
   // all other workers have finished or come to this clock; to_the_end: when all workers have
   // finished, which is allowed after finish() only.
   enum class extent : std::uint8_t { as_policy, final_barrier, to_the_end };
+  // What a pull asks for: parameters, or the results of a function of them, which a worker
+  // calls.
+  enum class answer_kind : std::uint8_t { parameters, results };
   // Pulls a table, or these chunks of it; done when all of them are here. tables() then says
-  // where they lie.
+  // where they lie; where the last pull found parameters stays as it is when results are asked
+  // for.
   runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out,
-                     std::optional<chunk_list> chunks = std::nullopt);
+                     std::optional<chunk_list> chunks = std::nullopt,
+                     answer_kind asked = answer_kind::parameters);
   // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
   // Holds pushes back from now on, and commits each clock; done at once. To be called

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t all_tables = 0xffff'ffff;
 // failed, the shell lets go of the memory of all operations before the first done
 // (client_shell::let_go).
 struct worker_effects {
-  enum class send_kind : std::uint8_t { push, skip, pull, doorbell, finished };
+  enum class send_kind : std::uint8_t { push, skip, pull, call, doorbell, finished };
   // Sends a frame to the shard. Frames may be lost: what is not answered is sent again. The
   // gradient that a push or a doorbell speaks of is read until the push is acknowledged
   // (worker_core::is_acknowledged), which may be after its operation is done.
@@ -33,7 +33,7 @@ struct worker_effects {
     std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;    // of the push, or else of the pull
-    std::uint64_t request = 0;  // of the pull
+    std::uint64_t request = 0;  // of the pull, or call
     std::uint32_t half = 0;     // push, doorbell that pushes: half of the double buffer
     float rate = 1.0F;          // push, doorbell that pushes: see worker_core::push()
     bool is_final = false;      // pull, doorbell

@@ -27,13 +27,18 @@ worker_effects::send send_of(std::uint32_t id, const push_state& push, bool in_p
 worker_effects::send send_of(std::uint32_t id, const pull_state& pull, std::uint64_t request,
                              bool in_place) {
   worker_effects::send send;
-  send.kind = in_place ? send_kind::doorbell : send_kind::pull;
+  send.kind = pull.calls ? send_kind::call : in_place ? send_kind::doorbell : send_kind::pull;
   send.table = id;
   send.clock = pull.clock;
   send.request = request;
   send.is_final = pull.is_final;
   send.pulls = true;
   return send;
+}
+
+// The results of calls travel in any case.
+bool is_in_place(const table_part& part, const pull_state& pull) {
+  return part.attached && !pull.calls;
 }
 
 void aim(worker_effects::send& send, const chunk_place& place) {
@@ -116,13 +121,14 @@ void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t reques
                worker_effects& out) {
   const auto& pull = table.pull;
   for (const auto& part : table.parts) {
-    auto send = send_of(id, pull, request, part.attached);
+    const bool in_place = is_in_place(part, pull);
+    auto send = send_of(id, pull, request, in_place);
     send.shard = part.shard;
     visit_runs(
         part, [&](std::uint32_t chunk) { return pull.asks(chunk); },
         [&](std::size_t first, std::span<const std::uint32_t> run) {
           if (!pull.asks(run.front())) return;
-          if (part.attached) {
+          if (in_place) {
             aim_doorbell(send, part, first, run);
             out.sends.push_back(send);
             return;
@@ -159,9 +165,10 @@ void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
   };
   for (const auto& part : table.parts) {
     if (shard != every_shard && part.shard != shard) continue;
-    auto send = send_of(id, pull, request, part.attached);
+    const bool in_place = is_in_place(part, pull);
+    auto send = send_of(id, pull, request, in_place);
     send.shard = part.shard;
-    if (!part.attached) {
+    if (!in_place) {
       for (const auto chunk : part.chunks) {
         if (!is_due(chunk)) continue;
         pull.requests[chunk] = request;

@@ -67,6 +67,7 @@ struct pull_state {
   bool active = false;
   std::uint64_t clock = 0;
   bool is_final = false;
+  bool calls = false;  // a function: its answer is in no place of the parameters
   operation op = 0;
   std::uint32_t remaining = 0;  // chunks
   reply_code code = reply_code::ok;

@@ -132,6 +132,11 @@ enum class planted_bug : std::uint8_t {
   doorbell_run_from_the_begin,
   chunk_found_that_was_not_asked_for,
   untouched_chunks_not_skipped,
+
+  // Mistakes with calls of functions: simulated workers that call some find them.
+  call_ends_the_lease = 208,
+  call_of_the_current_version,
+  call_takes_the_place_of_the_pull,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -153,6 +158,8 @@ inline constexpr auto planted_shard_device_bug_first = planted_bug::frame_ahead_
 inline constexpr auto planted_shard_device_bug_last = planted_bug::device_named_for_a_late_pull;
 inline constexpr auto planted_range_bug_first = planted_bug::aggregator_sums_gaps;
 inline constexpr auto planted_range_bug_last = planted_bug::untouched_chunks_not_skipped;
+inline constexpr auto planted_call_bug_first = planted_bug::call_ends_the_lease;
+inline constexpr auto planted_call_bug_last = planted_bug::call_takes_the_place_of_the_pull;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

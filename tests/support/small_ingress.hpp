@@ -19,9 +19,12 @@ class small_ingress final : public actors::ingress_memory {
     return parameters;
   }
   std::uint64_t bytes_of(std::uint32_t) const override { return parameters.size(); }
+  std::uint64_t first_of(std::uint32_t) const override { return 0; }
   runtime::buffer lease(std::size_t) override { return {}; }
   runtime::buffer lease_name(std::size_t) override { return {}; }
   policies::payload_handle keep(runtime::buffer) override { return policies::no_payload; }
+  policies::payload_handle keep_call(runtime::buffer) override { return policies::no_payload; }
+  std::span<const std::byte> call_bytes(policies::payload_handle) const override { return {}; }
   void release(policies::payload_handle) override {}
   runtime::status map_gradients(const policies::member_key&, std::uint32_t,
                                 std::span<const std::byte>) override {

@@ -206,6 +206,12 @@ void draw_ranges(const scenario& of, std::uint64_t seed, policies::job_spec& job
   if (script.way != worker_way::exchange) script.ranges = chance.chance(0.5) ? 1.0 : 0.6;
 }
 
+// Draws of its own.
+void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
+  draws chance(seed + 47);
+  if (chance.chance(of.calls)) script.calls = chance.chance(0.5) ? 1.0 : 0.4;
+}
+
 // Draws of its own: what else a seed draws stays what it was.
 void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   draws chance(seed + 29);
@@ -250,6 +256,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     auto& known = spec.jobs.back().tables;
     plan.scripts.back().tables = known;
     draw_ranges(of, spec.jobs.back().seed, spec.jobs.back(), plan.scripts.back());
+    draw_calls(of, spec.jobs.back().seed, plan.scripts.back());
     if (of.created > 0)
       std::erase_if(known, [&](const auto&) { return chance.chance(of.created); });
   }

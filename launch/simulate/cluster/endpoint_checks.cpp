@@ -37,8 +37,9 @@ void endpoint_process::check_answer(const runtime::frame_header& header,
   if (kind() != role::shard || header.code != 0 || header.chunk == runtime::whole_job) return;
   const bool rings =
       header.kind == frame_kind::doorbell_ack || header.kind == frame_kind::doorbell_reply;
-  const bool replies =
-      header.kind == frame_kind::pull_reply || header.kind == frame_kind::doorbell_reply;
+  const bool replies = header.kind == frame_kind::pull_reply ||
+                       header.kind == frame_kind::call_reply ||
+                       header.kind == frame_kind::doorbell_reply;
   if (!rings && !replies && header.kind != frame_kind::push_ack) return;
   world_.check.accepted(id(), header.job, header.epoch);
   const checker::reading reading{.rank = header.worker,

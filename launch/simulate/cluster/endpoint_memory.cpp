@@ -34,6 +34,7 @@ void endpoint_memory::add_table(std::uint32_t table,
                      std::size_t{members} * runtime::limits::clocks_in_flight_max);
   names_.allow(runtime::place_wire_bytes, members);
   names_.allow(actors::device_gradients_bytes, members);
+  names_.allow(runtime::call_payload_bytes, members * chunks.size());
 }
 
 memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
@@ -106,6 +107,10 @@ policies::payload_handle endpoint_memory::keep(runtime::buffer gradient) {
                       .of = owner_.updates_of_current(),
                       .received = std::move(gradient),
                       .mapped = {}});
+}
+
+policies::payload_handle endpoint_memory::keep_call(runtime::buffer call) {
+  return keep(payload{.values = {}, .of = {}, .received = std::move(call), .mapped = {}});
 }
 
 runtime::status endpoint_memory::map_gradients(const policies::member_key& member,

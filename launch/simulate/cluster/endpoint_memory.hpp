@@ -40,6 +40,7 @@ class endpoint_memory final : public actors::ingress_memory {
   explicit endpoint_memory(endpoint_process& owner) : owner_(owner) {
     names_.allow(runtime::place_wire_bytes, names_most);
     names_.allow(actors::device_gradients_bytes, names_most);
+    names_.allow(runtime::call_payload_bytes, names_most);
   }
 
   // Slots are the next unused ones; room for `members` pushes of two clocks.
@@ -82,7 +83,7 @@ class endpoint_memory final : public actors::ingress_memory {
   }
   std::uint32_t table_of(std::uint32_t slot) const { return chunks_.at(slot).table; }
   std::uint32_t chunk_of(std::uint32_t slot) const { return chunks_.at(slot).chunk; }
-  std::uint64_t first_of(std::uint32_t slot) const { return chunks_.at(slot).first; }
+  std::uint64_t first_of(std::uint32_t slot) const override { return chunks_.at(slot).first; }
   const std::vector<std::uint32_t>& slots_of(std::uint32_t table) const {
     return tables_.at(table);
   }
@@ -97,6 +98,10 @@ class endpoint_memory final : public actors::ingress_memory {
   runtime::buffer lease_any(std::size_t bytes);
   policies::payload_handle keep(runtime::buffer gradient) override;
   policies::payload_handle keep(payload kept);
+  policies::payload_handle keep_call(runtime::buffer call) override;
+  std::span<const std::byte> call_bytes(policies::payload_handle call) const override {
+    return kept_.at(call).received.bytes();
+  }
   runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
                                 std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& member,

@@ -26,6 +26,7 @@ struct worker_script {
   std::uint32_t slow_factor = 1;
   double skip = 0;              // pushes left out
   double ranges = 0;            // pulls and pushes of ranges, of tables that allow them
+  double calls = 0;             // pulled tables of which a function is called, too
   nanoseconds compute_min = 0;  // of a clock
   nanoseconds compute_max = millisecond;
   double pause = 0;  // clocks before which a worker stops for a while

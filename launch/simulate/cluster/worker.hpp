@@ -56,12 +56,12 @@ class worker final : public frame_process,
   void keep_state();
   void check_waiting() const;
   std::uint32_t half();
-  float rate() const;
 
   // The program.
   void open_tables(std::size_t next);
   void run_clock();
   void pull_all(std::function<void()> then);
+  void call_some(std::function<void()> then, std::size_t next = 0);
   void maybe_mistake();
   void compute();
   void write_and_push();

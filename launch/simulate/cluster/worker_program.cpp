@@ -43,7 +43,28 @@ void worker::open_tables(std::size_t next) {
 
 void worker::run_clock() {
   if (clock_ >= script_.clocks) return end();
-  pull_all([this] { compute(); });
+  pull_all([this] { call_some([this] { compute(); }); });
+}
+
+// A function of some tables, one after the other: between its pull and its push.
+void worker::call_some(std::function<void()> then, std::size_t next) {
+  while (next < ids_.size() && !(script_.calls > 0 && world_.chance.chance(script_.calls)))
+    ++next;
+  if (next >= ids_.size()) return then();
+  const auto table = ids_[next];
+  tables_.begin_call(table);
+  begin(
+      [table](auto& core, auto op, auto& out) {
+        return core.pull(table, op, extent::as_policy, out, std::nullopt,
+                         policies::worker_core::answer_kind::results);
+      },
+      [this, then = std::move(then), table, next](reply_code code) mutable {
+        if (ended_) return;
+        if (code != reply_code::ok)
+          return give_up("a call is refused: " + std::string(to_string(code)));
+        tables_.check_call(table);
+        call_some(std::move(then), next + 1);
+      });
 }
 
 // All tables at once, then reads them.
@@ -113,10 +134,6 @@ std::optional<worker_tables::ranges> worker::ranges_of(std::uint32_t table) cons
   return tables_.draw_ranges(table, chance);
 }
 
-float worker::rate() const {
-  return rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
-}
-
 // The operation that begins next.
 void worker::note_push(std::vector<std::uint32_t> tables) {
   const auto of = script_.way == worker_way::exchange ? policies::all_tables : tables.front();
@@ -132,6 +149,7 @@ void worker::keep() {
 }
 
 void worker::write_and_push() {
+  const auto rate = rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
   // What waits for its pushes keeps before them.
   const bool late = script_.way == worker_way::overlapped && keeping_.is_used();
   if (!late) keep();
@@ -153,8 +171,8 @@ void worker::write_and_push() {
         if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
           tables_.write(id, clock_, half());
     note_push(ids_);
-    begin([this](auto& core, auto op,
-                 auto& out) { return core.exchange(ids_, op, out, half(), rate()); },
+    begin([this, rate](auto& core, auto op,
+                       auto& out) { return core.exchange(ids_, op, out, half(), rate); },
           [this, failed](reply_code code) {
             if (failed(code)) return;
             for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
@@ -170,8 +188,8 @@ void worker::write_and_push() {
   for (const auto id : pushed) {
     note_push({id});
     begin(
-        [this, id](auto& core, auto op, auto& out) {
-          return core.push(id, op, out, half(), rate(), tables_.chunks_of(id, ranges_of(id)));
+        [this, id, rate](auto& core, auto op, auto& out) {
+          return core.push(id, op, out, half(), rate, tables_.chunks_of(id, ranges_of(id)));
         },
         [this, failed, left](reply_code code) {
           if (failed(code)) return;

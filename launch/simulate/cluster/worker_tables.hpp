@@ -18,6 +18,7 @@
 #include "launch/simulate/cluster/process.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "runtime/base/element_range.hpp"
+#include "runtime/functions/call_wire.hpp"
 
 namespace tidegate::sim {
 
@@ -84,6 +85,17 @@ class worker_tables final : public actors::worker_memory {
   const float* gradient(std::uint32_t table, std::uint32_t half) const override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
+  // A call of the table's sum begins, and has ended: it is checked against what was read where
+  // the version is the same for sure.
+  void begin_call(std::uint32_t table);
+  void check_call(std::uint32_t table) const;
+  std::span<const std::byte> call_of(std::uint32_t table) const override {
+    return tables_.at(table).function;
+  }
+  std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
+                                        std::uint32_t table) override {
+    return tables_.at(table).results.at(chunk.chunk);
+  }
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;
@@ -113,6 +125,8 @@ class worker_tables final : public actors::worker_memory {
     region room;
     std::vector<chunk_source> sources;  // by chunk
     std::vector<float> parameters;      // as last read
+    runtime::call_wire function{};
+    std::vector<runtime::call_wire> results;  // by chunk
     // Version buffers that this worker has opened, by shard and moves.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> device_buffers;
   };

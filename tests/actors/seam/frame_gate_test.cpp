@@ -1,6 +1,7 @@
 // When frames go whose shell has memory that works by itself.
 #include "actors/seam/frame_gate.hpp"
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,6 +136,35 @@ TEST_F(frame_gate_test, drops_what_waits_for_a_peer) {
   memory.work().end(1);
   gate.let_go();
   EXPECT_EQ(arrived(), numbers{});
+}
+
+// Of parameters as they are then; those of 8 bytes are two numbers.
+TEST_F(frame_gate_test, computes_results_when_the_frame_goes) {
+  runtime::call_wire call;
+  runtime::encode(runtime::function_call{.name = "sum", .arguments = {}}, call);
+  const auto header = [](std::uint64_t number) {
+    auto reply = numbered(number);
+    reply.kind = runtime::frame_kind::call_reply;
+    reply.payload_bytes = runtime::call_payload_bytes;
+    return reply;
+  };
+  memory.work().begin(1);
+  gate.send_results(peer, header(1), 0, 0, call, 1, 7);
+  runtime::encode(runtime::function_call{.name = "no such", .arguments = {}}, call);
+  gate.send_results(peer, header(2), 0, 0, call, 2, 8);
+  EXPECT_EQ(arrived(), numbers{});
+  const float values[] = {2.5F, -1.0F};
+  std::memcpy(memory.parameters.data(), values, sizeof values);
+  memory.work().end(1);
+  gate.let_go();
+  EXPECT_EQ(arrived(), (numbers{1, 2}));
+  const auto sum = runtime::decode_results(heard.arrivals[0].payload);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->numbers[0], 1.5);
+  EXPECT_EQ(runtime::decode_results(heard.arrivals[1].payload)->outcome,
+            runtime::errc::not_found);
+  gate.sent(7);
+  gate.sent(8);
 }
 
 TEST_F(frame_gate_test, nothing_allocates_once_it_is_warm) {

@@ -103,6 +103,9 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::doorbell_run_from_the_begin, 4},
       {bug::chunk_found_that_was_not_asked_for, 4},
       {bug::untouched_chunks_not_skipped, 4},
+      {bug::call_ends_the_lease, 11},
+      {bug::call_of_the_current_version, 71},
+      {bug::call_takes_the_place_of_the_pull, 1},
   };
   return seeds;
 }

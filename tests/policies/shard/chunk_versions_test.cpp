@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/shard/core.hpp"
+#include "runtime/base/frame_header.hpp"
 #include "runtime/base/rng.hpp"
 #include "tests/policies/shard/fixture.hpp"
 
@@ -69,6 +70,8 @@ class hostile_world {
       case 6:
         if (random_.below(8) == 0) return replace(rank);
         [[fallthrough]];
+      case 7:
+        return call(rank);
       default:
         return pull(rank, random_.below(2) == 0);
     }
@@ -130,6 +133,14 @@ class hostile_world {
     else
       core_.pull(tag, false, out);
     leases_[rank] = none;
+    see(out);
+  }
+  // The lease stays.
+  void call(std::uint32_t rank) {
+    shard_effects out;
+    const auto tag = tag_at(rank, clocks_[rank]);
+    if (core_.check_call(tag, runtime::call_payload_bytes) != reply_code::ok) return;
+    core_.call(tag, gradient, out);
     see(out);
   }
   void replace(std::uint32_t rank) {

@@ -45,6 +45,10 @@ class noting_shell final : public ingress_shell {
     else
       core->sent(name);
   }
+  void send_results(peer_id to, const frame_header& header, std::uint32_t slot,
+                    std::uint32_t version_buffer, payload_handle, send_name name) override {
+    send_parameters(to, header, slot, version_buffer, name);
+  }
   bool holds_sent = false;
   std::vector<send_name> held;
   void drop(peer_id, std::vector<send_name>&) override {}
