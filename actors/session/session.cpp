@@ -147,6 +147,11 @@ pending session::push(const table& where, std::span<const element_range> ranges,
   return impl_->ranges_.push(where, ranges, values);
 }
 
+expected<std::vector<double>> session::call(const table& where, std::string_view function,
+                                            std::span<const double> arguments) {
+  return impl_->functions_.call(where, function, arguments);
+}
+
 pending session::pull(const table& where, std::span<const element_range> ranges) {
   return impl_->ranges_.pull(where, ranges, {});
 }

@@ -160,6 +160,7 @@ pending session_impl::start(worker_command command) {
   if (!shared->done) shared->done = std::make_shared<pending_state>();
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
   shared->done->patient = (shared->kind == worker_command::action::pull ||
+                           shared->kind == worker_command::action::call ||
                            shared->kind == worker_command::action::exchange) &&
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();

@@ -18,6 +18,7 @@
 #include "actors/control/errors.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/device_calls.hpp"
+#include "actors/session/function_calls.hpp"
 #include "actors/session/range_calls.hpp"
 #include "actors/session/session_parts.hpp"
 #include "actors/session/session_state.hpp"
@@ -129,6 +130,7 @@ class session_impl final : private held_push {
   float rate_ = 1.0F;  // session::scale_learning_rate()
   device_calls device_{*this};
   range_calls ranges_{*this};
+  function_calls functions_{*this};
   // Errors: out_of_order (a forked process, or the session has ended).
   runtime::status check_usable() const;
 

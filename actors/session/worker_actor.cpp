@@ -66,6 +66,8 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
       return "push of table '" + name + "'" + at;
     case worker_command::action::pull:
       return "pull of table '" + name + "'" + at;
+    case worker_command::action::call:
+      return "call of a function of table '" + name + "'" + at;
     case worker_command::action::clock:
       return "clock()" + at;
     case worker_command::action::room:
@@ -99,6 +101,9 @@ errc worker::start(worker_command& command, policies::operation op) {
         return core.push(command.table, op, out, command.half, command.rate, command.chunks);
       case worker_command::action::pull:
         return core.pull(command.table, op, command.extent, out, command.chunks);
+      case worker_command::action::call:
+        return core.pull(command.table, op, command.extent, out, command.chunks,
+                         policies::worker_core::answer_kind::results);
       case worker_command::action::clock:
         return core.clock(op, out);
       case worker_command::action::room:
@@ -135,6 +140,11 @@ void worker::take_memory(const worker_command& command, std::uint64_t clock) {
     table.pulls_on_device = devices_.has(command.table) && !command.parameters &&
                             command.extent != policies::worker_core::extent::to_the_end;
     if (devices_.has(command.table)) devices_.tables()->reset(command.table);
+  }
+  if (command.kind == worker_command::action::call) {
+    auto& table = tables_.at(command.table);
+    table.function = command.function;
+    table.results.resize(shell_.core().tables().at(command.table).places.size());
   }
   if (command.kind != worker_command::action::exchange) return;
   for (const auto id : command.tables) {
@@ -320,6 +330,9 @@ void worker::done(policies::operation op, reply_code code) {
     if (found.ok()) found = finish_pull(table, after);
   if (!found.ok()) return refuse(command, found);
   if (command->packed_parameters) copy_ranges(*command);
+  if (command->kind == worker_command::action::call)
+    if (!runtime::combine_all(tables_.at(command->table).results, *command->results))
+      return refuse(command, {errc::corrupt, "chunks have results that do not go together"});
   if (!after.empty()) return devices_.complete(command, std::move(after));
   command->done->complete({});
 }

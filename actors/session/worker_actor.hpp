@@ -73,6 +73,8 @@ class worker final : public reactor_actor<worker_actor::base>,
     bool pulls_on_device = false;  // the pull under way
     float* parameters = nullptr;   // of the pull under way, unless in place
     pending_ptr opened;
+    runtime::call_wire function{};            // of the last call
+    std::vector<runtime::call_wire> results;  // of it, by chunk
   };
   struct operation_state {
     worker_command_ptr command;
@@ -100,6 +102,13 @@ class worker final : public reactor_actor<worker_actor::base>,
   const float* gradient(std::uint32_t table, std::uint32_t half) const override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
+  std::span<const std::byte> call_of(std::uint32_t table) const override {
+    return tables_.at(table).function;
+  }
+  std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
+                                        std::uint32_t table) override {
+    return tables_.at(table).results[chunk.chunk];
+  }
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;

@@ -14,6 +14,7 @@
 #include "actors/store/table_memory.hpp"
 #include "policies/worker/core.hpp"
 #include "runtime/base/element_range.hpp"
+#include "runtime/functions/call_wire.hpp"
 
 namespace tidegate::actors {
 
@@ -22,6 +23,7 @@ struct worker_command {
     open,
     push,
     pull,
+    call,
     clock,
     room,
     exchange,
@@ -47,6 +49,8 @@ struct worker_command {
   // Their elements are to be copied there first, or here in the end, one after the other.
   const float* packed_gradient = nullptr;
   float* packed_parameters = nullptr;
+  runtime::call_wire function{};                       // call
+  std::shared_ptr<runtime::function_results> results;  // call: of all chunks
   std::shared_ptr<device_tables> devices;      // use_device: null if it is in use already
   std::uintptr_t stream = 0;                   // use_device
   std::shared_ptr<table_addresses> addresses;  // open: of a table on a device, to be filled

@@ -215,6 +215,16 @@ class session {
   pending pull(const table& where, std::span<const element_range> ranges,
                std::span<float> values);
 
+  // Has shards compute a function of a table's parameters, as a pull of this clock would find
+  // them, and returns its results: a few numbers, whatever the table's size. Blocks as a pull
+  // does. Each shard runs the function on its chunks, in double precision, and the results of
+  // chunks are combined in the order of chunks: they do not depend on how many shards there
+  // are. What the last pull found stays as it is. docs/worker.md lists the functions. Errors:
+  // those of pull, not_found (no such function; the message names those that there are),
+  // invalid_argument (a function takes other arguments).
+  expected<std::vector<double>> call(const table& where, std::string_view function,
+                                     std::span<const double> arguments = {});
+
   // Pull the parameters with every update of every worker of the clocks before this one: the
   // results are ready when all other workers have finished or have come to this worker's clock,
   // whatever the policy. Errors: those of pull.

@@ -77,6 +77,7 @@ void bind_session(nb::module_& module) {
            "values"_a.noconvert().none())
       .def("pull_ranges", &self::pull_ranges, "table"_a, "ranges"_a,
            "values"_a.noconvert().none())
+      .def("call", &self::call)
       .def("exchange", &self::exchange)
       .def("clock", &self::clock)
       .def("scale_learning_rate", &self::scale_learning_rate)

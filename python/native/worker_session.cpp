@@ -208,6 +208,12 @@ operation worker_session::pull_ranges(const table& where, const range_pairs& pai
   return {shared_from_this(), std::move(started)};
 }
 
+std::vector<double> worker_session::call(const table& where, const std::string& function,
+                                         const std::vector<double>& arguments) {
+  return checked(
+      run([&](session& current) { return current.call(where, function, arguments); }));
+}
+
 void worker_session::keep(const pending& until, nb::object memory) {
   if (!until.ready()) kept_.emplace_back(until, std::move(memory));
 }

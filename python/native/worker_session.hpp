@@ -71,6 +71,8 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
                         std::optional<own_array> values);
   operation pull_ranges(const table& where, const range_pairs& ranges,
                         std::optional<own_output> values);
+  std::vector<double> call(const table& where, const std::string& function,
+                           const std::vector<double>& arguments);
   void exchange(const std::vector<table>& tables);
   void clock();
   void scale_learning_rate(float factor);

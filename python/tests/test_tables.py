@@ -310,3 +310,29 @@ def test_ranges_that_do_not_fit_are_refused(run: Run) -> None:
             s.clock()
 
     assert run(train, workers=1).state == "done"
+
+
+@pytest.mark.parametrize("settings", [{}, {"cluster.transport": "tcp"}, {"cluster.shards.device": "emulated:3"}])
+def test_functions_of_tables_are_computed_by_shards(run: Run, settings: "dict[str, Any]") -> None:
+    def train() -> "list[float]":
+        with tidegate.session() as s:
+            t = s.table("t", (60, 50), optimizer=tidegate.sgd(1.0), init=0.0)
+            gradient = np.zeros((60, 50), np.float32)
+            gradient[::2, s.rank] = -1.5
+            t.grad[...] = gradient
+            s.exchange([t])
+            value = t.value
+            found = [float(t.call(name)) for name in ("sum", "sum_of_magnitudes", "sum_of_squares", "min", "max",
+                                                      "count_nonzero", "count_not_finite")]
+            found.append(float(t.call("count_above", 0.5)))
+            assert float(value.sum()) == found[0]  # the view is as it was
+            with pytest.raises(tidegate.NotFoundError, match="count_nonzero"):
+                t.call("no such function")
+            with pytest.raises(tidegate.InvalidArgumentError, match="arguments"):
+                t.call("sum", 1.0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="32"):
+                t.call("sum", *range(33))
+            return found
+
+    result = run(train, workers=2, shards=2, set={"cluster.chunk_bytes": "4KiB", **settings})
+    assert result.returns == [[45.0, 45.0, 33.75, 0.0, 0.75, 60.0, 0.0, 60.0]] * 2

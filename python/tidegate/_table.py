@@ -188,6 +188,18 @@ class Table:
         """
         return self._pull(out, wait, to_the_end=True)
 
+    def call(self, function: str, *arguments: float) -> Union[float, "np.ndarray[Any, np.dtype[np.float64]]"]:
+        """Has shards compute a function of the parameters, as a pull of this clock would find them.
+
+        Returns a number, or an array of float64 where the function has several results. No parameters travel, and
+        ``value`` stays as it is. Functions: ``sum``, ``sum_of_magnitudes``, ``sum_of_squares``, ``min``, ``max``,
+        ``count_nonzero``, ``count_above(limit)`` (elements of a larger magnitude), ``count_not_finite``. Raises
+        :class:`NotFoundError` for another one, :class:`InvalidArgumentError` for other arguments, and what ``pull``
+        raises.
+        """
+        results = self._native.call(self._table, function, [float(a) for a in arguments])
+        return results[0] if len(results) == 1 else np.array(results, dtype=np.float64)
+
     def _pull_ranges(self, ranges: Ranges, out: Optional[Array], wait: bool) -> Optional[Pending]:
         pairs, rows = self._ranges(ranges)
         values = None if out is None else self._output(out, rows)

@@ -1,0 +1,47 @@
+#include "actors/session/function_calls.hpp"
+
+#include <memory>
+#include <string>
+
+#include "actors/session/session_impl.hpp"
+#include "runtime/functions/function_library.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::fail;
+
+runtime::expected<std::vector<double>> function_calls::call(const table& where,
+                                                            std::string_view function,
+                                                            std::span<const double> arguments) {
+  if (auto usable = home_.check_usable(); !usable.ok()) return fail(usable);
+  if (auto checked = home_.check(where, where.size, "call"); !checked.ok())
+    return fail(checked);
+  const auto subject = "call of function '" + std::string(function) + "' of table '" +
+                       home_.shell_.core().table(where.id)->name + "'";
+  if (function.size() > runtime::function_name_max ||
+      arguments.size() > runtime::call_numbers_max)
+    return fail(errc::invalid_argument,
+                subject + ": a name has at most " + std::to_string(runtime::function_name_max) +
+                    " bytes, and there are at most " +
+                    std::to_string(runtime::call_numbers_max) + " arguments");
+  const auto results = std::make_shared<runtime::function_results>();
+  worker_command command;
+  command.kind = worker_command::action::call;
+  command.table = where.id;
+  command.results = results;  // a wait may end before the call does
+  runtime::encode(runtime::function_call{.name = function, .arguments = arguments},
+                  command.function);
+  if (auto outcome = home_.start(std::move(command)).wait(); !outcome.ok())
+    return fail(outcome);
+  if (results->outcome == errc::not_found)
+    return fail(errc::not_found, subject + ": shards have no such function; they have " +
+                                     runtime::names_of_functions());
+  if (results->outcome != errc::ok)
+    return fail(results->outcome, subject + ": it refuses these " +
+                                      std::to_string(arguments.size()) + " arguments");
+  const auto values = results->values();
+  return std::vector<double>(values.begin(), values.end());
+}
+
+}  // namespace tidegate::actors
