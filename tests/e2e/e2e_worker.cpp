@@ -188,6 +188,7 @@ tests::workload_way way_of(const std::string& word) {
   using enum tests::workload_way;
   if (word == "packed_ranges") return packed_ranges;
   if (word == "ranges") return ranges;
+  if (word == "functions") return functions;
   return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
 }
 

@@ -1,6 +1,8 @@
 #include "tests/support/workload.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <span>
 #include <string>
 #include <thread>
@@ -118,15 +120,39 @@ runtime::status pull_in_place(tidegate::session& session,
   return {};
 }
 
+// Of functions whose results do not depend on chunks.
+runtime::status call_functions(tidegate::session& session,
+                               const std::vector<tidegate::table>& tables) {
+  constexpr double limit = 0.75;
+  for (const auto& table : tables) {
+    const auto values = session.parameters(table);
+    const std::vector<float> before(values.begin(), values.end());
+    const double largest = *std::max_element(before.begin(), before.end());
+    const auto above = std::count_if(before.begin(), before.end(),
+                                     [](float x) { return std::fabs(x) > limit; });
+    const auto max = session.call(table, "max");
+    if (!max) return max.error();
+    const auto count = session.call(table, "count_above", {&limit, 1});
+    if (!count) return count.error();
+    if (max->front() != largest || count->front() != static_cast<double>(above))
+      return {runtime::errc::corrupt, "a function is of other parameters than were pulled"};
+    if (!std::equal(before.begin(), before.end(), values.begin()))
+      return {runtime::errc::corrupt, "parameters changed while functions were called"};
+  }
+  return {};
+}
+
 runtime::status run_clock_in_place(tidegate::session& session,
                                    const std::vector<tidegate::table>& tables,
                                    const workload_options& options, bool first) {
   // An exchange leaves the parameters of the next clock.
-  if (options.way == workload_way::in_place || first) {
+  if (options.way != workload_way::exchange || first) {
     const auto served = begin_watch(options);
     if (auto done = pull_in_place(session, tables); !done.ok()) return done;
     served();
   }
+  if (options.way == workload_way::functions)
+    if (auto done = call_functions(session, tables); !done.ok()) return done;
   if (auto done = write_gradients(session, tables); !done.ok()) return done;
   if (options.way == workload_way::exchange) {
     const auto served = begin_watch(options);

@@ -16,7 +16,16 @@ namespace tidegate::tests {
 // How a worker moves its data: through memory of its own, in place call by call, or in place
 // with one exchange per clock; or ranges of each table, which follow from rank and clock,
 // through memory of its own (packed) or in place. The job's optimizer is lazy for ranges.
-enum class workload_way : std::uint8_t { spans, in_place, exchange, packed_ranges, ranges };
+// functions: in place, and functions of each table are called between its pull and its push,
+// whose results are those of what was pulled; the policy is bsp.
+enum class workload_way : std::uint8_t {
+  spans,
+  in_place,
+  exchange,
+  packed_ranges,
+  ranges,
+  functions
+};
 
 struct workload_options {
   workload_way way = workload_way::spans;

@@ -1,0 +1,38 @@
+"""Functions of tables: what shards compute is of the version that was pulled, however the model is spread and whoever dies.
+A worker compares each result with its own, and fails the job where they differ."""
+
+from faults import *
+
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "aggregator", "coordinator")}
+
+
+class Functions(FaultTest):
+    def yaml(self, pause, way="functions", clocks=200, job={}, **cluster):
+        spec = json.loads(cluster_yaml({"job": {
+            "workers": 3, "mode": ["workload", clocks, pause, way],
+            "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **{"chunk_bytes": 512, **cluster}))
+        return json.dumps({**spec, "supervision": OFTEN})
+
+    def test_results_are_right_on_any_shards_and_change_no_bits(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0, way="in_place", clocks=100)))
+        for job, cluster in (({}, {"shards": 3}),
+                             ({}, {"shards": 2, "transport": "tcp", "replicas": 1}),
+                             ({}, {"shards": {"count": 2, "device": "emulated:3"}}),
+                             ({"aggregators": {"fan_in": 2}}, {"shards": 2})):
+            with self.subTest(**job, **cluster):
+                self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, clocks=100, job=job, **cluster))), expected)
+
+    def test_results_are_right_whoever_is_killed(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0)))
+        for seed, transport in enumerate(("auto", "tcp")):
+            with self.subTest(transport=transport):
+                run = self.launch(self.yaml(16000, replicas=1, transport=transport))
+                order = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
+                self.kill_each(run, order, seed, 0.02)
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assertEqual(self.count_events(run, "process_died"), 6)
+                self.assert_nothing_left(run)
+
+
+main()
