@@ -54,7 +54,8 @@ status endpoint_memory::add_table(std::uint32_t table,
   // After a fail-over every member names its memory for every table at once, and not again.
   names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
   names_pool_.allow(device_gradients_bytes, sizes.workers);
-  names_pool_.allow(runtime::call_payload_bytes, sizes.workers * chunks.size());
+  // One that is answered may not be released yet when the next one comes.
+  names_pool_.allow(runtime::call_payload_bytes, 2 * sizes.members * chunks.size());
   auto& parameters =
       parameters_
           .try_emplace(memory.version_buffers,

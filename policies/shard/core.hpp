@@ -68,11 +68,15 @@ class shard_core {
   // see pull_request. A pull whose tag.request is not above the last one of the rank is
   // dropped.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
-  // Returns true if the payload of a call may have a place: call() follows then, or it is lost.
-  // Otherwise it is a duplicate, or refused by refuse_call().
-  reply_code check_call(const frame_tag& tag, std::uint64_t payload_bytes) const {
-    return state_->pulls.check_call(tag, payload_bytes);
+  // Judges a call whose payload has no place yet. take: give it a place, and call exactly one
+  // of call() and cancel_call(). drop: read it away and answer nothing, as it is a duplicate,
+  // or the call is here and is answered under the new number. refuse: read it away and answer
+  // it with `code`.
+  push_admission begin_call(const frame_tag& tag, std::uint64_t payload_bytes) {
+    return state_->pulls.begin_call(tag, payload_bytes);
   }
+  // Takes the announcement back: the payload that begin_call() allowed will not come.
+  void cancel_call(const frame_tag& tag) { state_->pulls.cancel_call(tag); }
   // Takes in the call of a function of a chunk, which `payload` names, and which is answered
   // like a pull. It leaves a lease as it is. The core owns the payload until a release effect
   // names it.

@@ -84,9 +84,9 @@ bool ingress_core::place(const runtime::frame_header& header) {
 
 bool ingress_core::place_call(const runtime::frame_header& header) {
   const auto tag = tag_of(header);
-  const auto code = core().check_call(tag, header.payload_bytes);
-  if (code == reply_code::ok) return true;
-  if (code != reply_code::pull_under_way) refuse_call(tag, code);
+  const auto judged = core().begin_call(tag, header.payload_bytes);
+  if (judged.kind == push_admission::verdict::take) return true;
+  if (judged.kind == push_admission::verdict::refuse) refuse_call(tag, judged.code);
   return false;
 }
 
@@ -124,8 +124,11 @@ void ingress_core::no_place(const runtime::frame_header& header) {
     state_.links.had_no_room(tag);
     return;
   }
-  if (header.kind == frame_kind::call)
+  if (header.kind == frame_kind::call) {
+    TIDEGATE_RARE("front: no memory for a call");
+    core().cancel_call(tag_of(header));
     return refuse_call(tag_of(header), reply_code::no_memory);
+  }
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: no memory for a push");
   core().cancel_push(tag_of(header));
@@ -150,10 +153,13 @@ void ingress_core::refuse_push(const runtime::frame_header& header, reply_code c
 // of its own accord.
 void ingress_core::frame_lost(const runtime::frame_header& header) {
   if (names_memory(header)) return state_.links.ask_unplaced();
-  const bool calls = header.kind == frame_kind::call;
-  if (header.kind != frame_kind::push && !calls) return;
+  if (header.kind == frame_kind::call) {
+    core().cancel_call(tag_of(header));
+    return state_.links.send_resend(tag_of(header), frame_kind::resend, 0);
+  }
+  if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
-  if (!calls) core().cancel_push(tag_of(header));
+  core().cancel_push(tag_of(header));
   if (!is_planted(planted_bug::cut_off_push_not_asked_for))
     state_.links.send_resend(tag_of(header), frame_kind::resend, 0);
 }

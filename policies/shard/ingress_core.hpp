@@ -89,11 +89,11 @@ class ingress_core {
   // frame(), no_place() and frame_lost() follows. Otherwise it is to be read away, and the
   // frame is a duplicate or will be answered.
   bool place(const runtime::frame_header& header);
-  // Takes back a frame that place() allowed and there is no memory for: refuses a push, and
-  // asks for an attach or device_attach again when there is some.
+  // Takes back a frame that place() allowed and there is no memory for: refuses a push or call,
+  // and asks for an attach or device_attach again when there is some.
   void no_place(const runtime::frame_header& header);
   // Takes back a frame that place() allowed and that will not come; asks for it again if it is
-  // a push.
+  // a push or call.
   void frame_lost(const runtime::frame_header& header);
   // Takes in a frame, and carries out what the budget allows. `payload`: the gradient of a
   // push, or a call, to be kept until ingress_shell::release(); else no_payload. `bytes`: the
@@ -102,8 +102,8 @@ class ingress_core {
   void frame(const runtime::frame_header& header, payload_handle payload,
              std::span<const std::byte> bytes, std::uint64_t copied);
   // Lets the version buffer of a reply be written again: the reply has left it, or never will.
-  // To be called once for each name that send_parameters() was given, unless drop() appended
-  // it.
+  // To be called once for each name that send_parameters() or send_results() was given, unless
+  // drop() appended it.
   void sent(send_name name) { state_.replies.sent(name); }
 
   // Returns where calls of the shard core about that table that the owner makes itself append

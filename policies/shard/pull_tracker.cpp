@@ -1,5 +1,6 @@
 #include "policies/shard/pull_tracker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/shard/state.hpp"
@@ -44,7 +45,7 @@ bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_plac
   if (tag.request <= last.request && !is_planted(planted_bug::resent_pull_answered_twice))
     return false;
   if (last.pulling) {
-    if (tag.clock == last.clock && in_place == last.in_place) {
+    if (tag.clock == last.clock && in_place == last.in_place && last.call == no_payload) {
       TIDEGATE_RARE("shard: a parked pull is asked for again");
       last.request = tag.request;  // answered when due, under the new number
     } else {
@@ -63,14 +64,17 @@ bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_plac
 }
 
 // Likewise. On false `payload` is what nobody needs.
-bool pull_tracker::begin_call(chunk_record& chunk, const frame_tag& tag,
-                              payload_handle& payload, reply_code& code) {
+bool pull_tracker::take_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
+                             reply_code& code) {
   auto& last = chunks_[chunk.slot][tag.rank];
-  if (tag.request <= last.request) return false;
+  last.call_arrives = false;
+  // Its number may have been passed by that of the same call, which has been dropped since.
+  const auto request = std::max(tag.request, last.call_request);
+  if (request <= last.request) return false;
   if (last.pulling) {
     if (tag.clock == last.clock && last.call != no_payload) {
       TIDEGATE_RARE("shard: a parked call comes again");
-      last.request = tag.request;
+      last.request = request;
       std::swap(last.call, payload);
     } else {
       code = reply_code::pull_under_way;
@@ -82,7 +86,7 @@ bool pull_tracker::begin_call(chunk_record& chunk, const frame_tag& tag,
   last.answer_waits = false;
   last.pulling = true;
   last.clock = tag.clock;
-  last.request = tag.request;
+  last.request = request;
   last.call = payload;
   return true;
 }
@@ -96,20 +100,41 @@ void pull_tracker::release_orphans(shard_effects& out) {
   orphans_.clear();
 }
 
-reply_code pull_tracker::check_call(const frame_tag& tag, std::uint64_t payload_bytes) const {
+// One payload of a rank and chunk is here or on its way: a call that comes again is told by its
+// number alone.
+push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payload_bytes) {
+  using verdict = push_admission::verdict;
   std::uint32_t slot = 0;
   if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
-    return code;
-  if (payload_bytes != runtime::call_payload_bytes) return reply_code::wrong_size;
-  return tag.request <= chunks_[slot][tag.rank].request ? reply_code::pull_under_way
-                                                        : reply_code::ok;
+    return {verdict::refuse, code};
+  if (payload_bytes != runtime::call_payload_bytes)
+    return {verdict::refuse, reply_code::wrong_size};
+  auto& last = chunks_[slot][tag.rank];
+  if (tag.request <= std::max(last.request, last.call_request)) return {verdict::drop};
+  const bool is_parked = last.pulling && last.call != no_payload && last.clock == tag.clock;
+  last.call_request = tag.request;
+  if (is_parked) last.request = tag.request;
+  if (is_parked || last.call_arrives) {
+    TIDEGATE_RARE("shard: a call comes again that is here or on its way");
+    return {verdict::drop};
+  }
+  last.call_arrives = true;
+  return {verdict::take};
+}
+
+void pull_tracker::cancel_call(const frame_tag& tag) {
+  std::uint32_t slot = 0;
+  if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return;
+  auto& last = chunks_[slot][tag.rank];
+  last.call_arrives = false;
+  last.call_request = last.request;
 }
 
 void pull_tracker::call(const frame_tag& tag, payload_handle payload, shard_effects& out) {
   release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
-  if (code == reply_code::ok && begin_call(state_.registry.chunk(slot), tag, payload, code)) {
+  if (code == reply_code::ok && take_call(state_.registry.chunk(slot), tag, payload, code)) {
     auto& chunk = state_.registry.chunk(slot);
     chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = false},
                                state_.steps.decisions());
@@ -180,6 +205,7 @@ void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code 
     chunk.versions.add_reader(where.version_buffer);
     if (last.in_place) {
       last.leased = true;
+      last.lease_clock = last.clock;
       last.lease = where;
     } else {
       ++last.sending;
@@ -236,7 +262,7 @@ void pull_tracker::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_
 
 void pull_tracker::pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) {
   const auto& last = chunks_[chunk.slot][rank];
-  if (last.leased && clock >= last.clock) end_lease(chunk, rank);
+  if (last.leased && clock >= last.lease_clock) end_lease(chunk, rank);
 }
 
 void pull_tracker::end_lease(chunk_record& chunk, std::uint32_t rank) {
@@ -250,15 +276,17 @@ void pull_tracker::forget_process(chunk_record& chunk, std::uint32_t rank) {
   last.pulling = false;
   last.answer_waits = false;
   last.request = 0;
+  last.call_request = 0;
+  last.call_arrives = false;
   forget_call(last);
   end_lease(chunk, rank);
 }
 
 void pull_tracker::close(chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
   auto& last = chunks_[chunk.slot][rank];
-  if (std::exchange(last.answer_waits, false)) forget_call(last);
   release_orphans(out);
-  if (!last.pulling) return;
+  const bool waits = std::exchange(last.answer_waits, false);
+  if (!last.pulling && !waits) return;
   const auto base = chunk_registry::base_of(chunk);
   answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), reply_code::job_ended,
          out);

@@ -32,9 +32,9 @@ class pull_tracker {
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
   void pull_run(const frame_tag& tag, std::span<const std::uint32_t> slots, bool is_final,
                 shard_effects& out);
-  // Judges a call whose payload has no place yet. ok: it may have one. pull_under_way: it is a
-  // duplicate, to be dropped. Others: it is refused.
-  reply_code check_call(const frame_tag& tag, std::uint64_t payload_bytes) const;
+  // shard_core::begin_call(), cancel_call().
+  push_admission begin_call(const frame_tag& tag, std::uint64_t payload_bytes);
+  void cancel_call(const frame_tag& tag);
   // Takes in a call of a chunk, and carries out what follows.
   void call(const frame_tag& tag, payload_handle payload, shard_effects& out);
   // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.
@@ -63,19 +63,22 @@ class pull_tracker {
  private:
   struct rank_pulls {
     bool pulling = false;
-    bool in_place = false;  // of the last pull
-    bool leased = false;    // reads lease.version_buffer, since it pulled at `clock`
+    bool in_place = false;      // of the last pull
+    bool leased = false;        // reads lease.version_buffer, since it pulled at `lease_clock`
+    bool call_arrives = false;  // its payload has a place and is on its way
     std::uint8_t sending = 0;
-    bool answer_waits = false;  // for the end of a reply under way
-    std::uint64_t clock = 0;    // of the last pull
-    std::uint64_t request = 0;  // of the last pull
+    bool answer_waits = false;       // for the end of a reply under way
+    std::uint64_t clock = 0;         // of the last pull
+    std::uint64_t request = 0;       // of the last pull
+    std::uint64_t call_request = 0;  // of the last call that has come, perhaps not yet arrived
+    std::uint64_t lease_clock = 0;
     shard_effects::version_at lease;
     payload_handle call = no_payload;  // that is not answered; no_payload: a pull
   };
 
   bool begin(chunk_record& chunk, const frame_tag& tag, bool in_place, reply_code& code);
-  bool begin_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
-                  reply_code& code);
+  bool take_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
+                 reply_code& code);
   void answer_call(chunk_record& chunk, const frame_tag& tag, reply_code code,
                    shard_effects& out);
   void forget_call(rank_pulls& last);

@@ -171,6 +171,7 @@ void turn_runner::perform(const effects::reply& reply, inputs) {
   if (reply.call == no_payload)
     return state_.shell.send_parameters(worker->peer, header, reply.slot,
                                         reply.where.version_buffer, name);
+  budget_ -= std::min(budget_, state_.shell.bytes_of(reply.slot));  // which are looked at
   header.kind = frame_kind::call_reply;
   header.payload_bytes = runtime::call_payload_bytes;
   state_.shell.send_results(worker->peer, header, reply.slot, reply.where.version_buffer,

@@ -24,13 +24,12 @@ T get(std::span<const std::byte> wire, std::size_t offset) noexcept {
 }
 
 bool carries_payload(const frame_header& header) noexcept {
-  const bool answers = header.kind == frame_kind::pull_reply ||
-                       header.kind == frame_kind::attach_ack ||
-                       header.kind == frame_kind::device_attach_ack;
+  const bool answers =
+      header.kind == frame_kind::pull_reply || header.kind == frame_kind::call_reply ||
+      header.kind == frame_kind::attach_ack || header.kind == frame_kind::device_attach_ack;
   return header.kind == frame_kind::push || header.kind == frame_kind::attach ||
          header.kind == frame_kind::seed || header.kind == frame_kind::lend ||
          header.kind == frame_kind::device_attach || header.kind == frame_kind::call ||
-         header.kind == frame_kind::call_reply ||
          (header.kind == frame_kind::step && (header.flags & frame_flag_skip) == 0) ||
          (answers && header.code == 0);
 }

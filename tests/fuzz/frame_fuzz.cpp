@@ -49,8 +49,9 @@ runtime::frame_header plausible(std::span<const std::uint8_t> x) {
 
 void feed(policies::shard_core& core, const runtime::frame_header& header,
           policies::shard_effects& out) {
-  const policies::frame_tag tag{header.job,   header.epoch, header.incarnation, header.worker,
-                                header.table, header.chunk, header.clock};
+  const policies::frame_tag tag{header.job,    header.epoch,    header.incarnation,
+                                header.worker, header.table,    header.chunk,
+                                header.clock,  header.clock + 1};
   out.clear();
   switch (header.kind) {
     case runtime::frame_kind::push:
@@ -62,6 +63,11 @@ void feed(policies::shard_core& core, const runtime::frame_header& header,
       break;
     case runtime::frame_kind::pull:
       core.pull(tag, (header.flags & runtime::frame_flag_final) != 0, out);
+      break;
+    case runtime::frame_kind::call:
+      if (core.begin_call(tag, header.payload_bytes).kind ==
+          policies::push_admission::verdict::take)
+        core.call(tag, 1, out);
       break;
     case runtime::frame_kind::finished:
       core.finished(tag, out);

@@ -34,7 +34,7 @@ void endpoint_memory::add_table(std::uint32_t table,
                      std::size_t{members} * runtime::limits::clocks_in_flight_max);
   names_.allow(runtime::place_wire_bytes, members);
   names_.allow(actors::device_gradients_bytes, members);
-  names_.allow(runtime::call_payload_bytes, members * chunks.size());
+  names_.allow(runtime::call_payload_bytes, 2 * members * chunks.size());
 }
 
 memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {

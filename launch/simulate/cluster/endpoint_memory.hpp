@@ -40,7 +40,6 @@ class endpoint_memory final : public actors::ingress_memory {
   explicit endpoint_memory(endpoint_process& owner) : owner_(owner) {
     names_.allow(runtime::place_wire_bytes, names_most);
     names_.allow(actors::device_gradients_bytes, names_most);
-    names_.allow(runtime::call_payload_bytes, names_most);
   }
 
   // Slots are the next unused ones; room for `members` pushes of two clocks.

@@ -5,42 +5,72 @@
 namespace tidegate::policies {
 namespace {
 
+using verdict = push_admission::verdict;
+constexpr auto bytes = runtime::call_payload_bytes;
+
+frame_tag again(frame_tag of, std::uint64_t times = 1) {
+  of.request += times;
+  return of;
+}
+
 TEST(shard_calls, a_call_is_answered_as_a_pull_and_its_payload_released_once) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   core.push(tag(0, 0), 1, out);
-  EXPECT_EQ(core.check_call(tag(0, 1), runtime::call_payload_bytes), reply_code::ok);
+  EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::take);
   core.call(tag(0, 1), 11, out);
   EXPECT_TRUE(all<reply>(out).empty()) << "parked";
-  EXPECT_EQ(core.check_call(tag(0, 1), runtime::call_payload_bytes),
-            reply_code::pull_under_way);
-  auto again = tag(0, 1);
-  ++again.request;
-  out.clear();
-  core.call(again, 12, out);  // resent: the later one counts
-  ASSERT_EQ(all<release>(out).size(), 1u);
-  EXPECT_EQ(all<release>(out)[0].payload, 11u);
+  EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::drop);
   core.call(tag(0, 1), 13, out);  // late
   EXPECT_EQ(all<release>(out).back().payload, 13u);
-  EXPECT_TRUE(all<reply>(out).empty());
   out.clear();
   core.push(tag(1, 0), 2, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
-  EXPECT_EQ(all<reply>(out)[0].call, 12u);
-  EXPECT_EQ(all<reply>(out)[0].tag, again);
+  EXPECT_EQ(all<reply>(out)[0].call, 11u);
+  EXPECT_EQ(all<reply>(out)[0].tag, tag(0, 1));
   EXPECT_EQ(all<reply>(out)[0].where.version, 1u);
-  EXPECT_EQ(all<release>(out).back().payload, 12u) << "after the reply";
+  EXPECT_EQ(all<release>(out).back().payload, 11u) << "after the reply";
   EXPECT_FALSE(core.sent(0, 0, all<reply>(out)[0].where.version_buffer));
+}
+
+// However often it comes, one payload has a place, and the answer has the last number.
+TEST(shard_calls, a_call_that_comes_again_is_answered_under_the_new_number) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  core.push(tag(0, 0), 1, out);
+  EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::take);
+  EXPECT_EQ(core.begin_call(again(tag(0, 1)), bytes).kind, verdict::drop) << "it is on its way";
+  core.call(tag(0, 1), 11, out);
+  EXPECT_EQ(core.begin_call(again(tag(0, 1), 2), bytes).kind, verdict::drop) << "it is here";
+  EXPECT_TRUE(all<release>(out).empty());
+  out.clear();
+  core.push(tag(1, 0), 2, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_EQ(all<reply>(out)[0].call, 11u);
+  EXPECT_EQ(all<reply>(out)[0].tag, again(tag(0, 1), 2));
+}
+
+TEST(shard_calls, a_call_that_was_cut_off_has_a_place_again) {
+  auto core = make_core({consistency_kind::bsp, 0}, 1);
+  EXPECT_EQ(core.begin_call(tag(0, 0), bytes).kind, verdict::take);
+  core.cancel_call(tag(0, 0));
+  EXPECT_EQ(core.begin_call(again(tag(0, 0)), bytes).kind, verdict::take);
+  shard_effects out;
+  core.call(again(tag(0, 0)), 3, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_EQ(all<reply>(out)[0].tag, again(tag(0, 0)));
 }
 
 TEST(shard_calls, a_call_that_is_not_right_is_refused) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
-  const auto check = [&](const frame_tag& of, std::uint64_t bytes) {
-    return core.check_call(of, bytes);
+  const auto code_of = [&](const frame_tag& of, std::uint64_t size) {
+    const auto judged = core.begin_call(of, size);
+    EXPECT_EQ(judged.kind, verdict::refuse);
+    return judged.code;
   };
-  EXPECT_EQ(check(tag(0, 0), 12), reply_code::wrong_size);
-  EXPECT_EQ(check(tag(0, 0, 1), runtime::call_payload_bytes), reply_code::unknown_chunk);
-  EXPECT_EQ(check(tag(7, 0), runtime::call_payload_bytes), reply_code::unknown_worker);
+  EXPECT_EQ(code_of(tag(0, 0), 12), reply_code::wrong_size);
+  EXPECT_EQ(code_of(tag(0, 0, 1), bytes), reply_code::unknown_chunk);
+  EXPECT_EQ(code_of(tag(7, 0), bytes), reply_code::unknown_worker);
   shard_effects out;
   core.pull(tag(0, 1), false, out);  // parked
   core.call(tag(0, 2), 5, out);
@@ -48,6 +78,31 @@ TEST(shard_calls, a_call_that_is_not_right_is_refused) {
   EXPECT_EQ(all<reply>(out)[0].code, reply_code::pull_under_way);
   EXPECT_EQ(all<reply>(out)[0].call, no_payload);
   EXPECT_EQ(all<release>(out).size(), 1u);
+}
+
+TEST(shard_calls, a_pull_does_not_take_the_place_of_a_parked_call) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  core.call(tag(0, 1), 5, out);
+  core.pull(again(tag(0, 1)), false, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_EQ(all<reply>(out)[0].code, reply_code::pull_under_way);
+}
+
+// Two replies are under way, and a third would be one too many.
+TEST(shard_calls, a_call_that_waits_for_a_reply_hears_of_the_end_of_the_job) {
+  auto core = make_core({consistency_kind::bsp, 0}, 1);
+  shard_effects out;
+  core.call(tag(0, 0), 5, out);
+  core.call(again(tag(0, 0)), 6, out);
+  EXPECT_EQ(all<reply>(out).size(), 2u);
+  out.clear();
+  core.call(again(tag(0, 0), 2), 7, out);
+  EXPECT_TRUE(all<reply>(out).empty());
+  core.admin().close_job(job, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_EQ(all<reply>(out)[0].code, reply_code::job_ended);
+  EXPECT_EQ(all<release>(out).back().payload, 7u);
 }
 
 TEST(shard_calls, a_call_whose_worker_is_gone_is_released) {
@@ -84,6 +139,22 @@ TEST(shard_calls, a_call_leaves_the_lease_as_it_is) {
   core.push(tag(1, 0), 9, out);
   ASSERT_EQ(all<apply>(out).size(), 1u);
   EXPECT_NE(all<apply>(out)[0].to, leased);
+}
+
+// The push of the clock of the pull ends the lease, also when a call of a later clock came
+// first.
+TEST(shard_calls, a_call_of_a_later_clock_does_not_prolong_the_lease) {
+  auto core = make_core({consistency_kind::async, 0}, 2);
+  shard_effects out;
+  core.doorbell(tag(0, 0), {.push = false, .skip = false, .pull = true, .is_final = false}, {},
+                out);
+  core.call(tag(0, 1), 5, out);
+  core.sent(0, 0, all<reply>(out)[0].where.version_buffer);
+  out.clear();
+  core.push(tag(0, 0), 9, out);
+  core.push(tag(1, 0), 8, out);
+  ASSERT_EQ(all<apply>(out).size(), 2u);
+  EXPECT_EQ(all<apply>(out)[1].from, all<apply>(out)[1].to) << "nobody reads it";
 }
 
 }  // namespace

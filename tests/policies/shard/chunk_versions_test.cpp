@@ -139,7 +139,9 @@ class hostile_world {
   void call(std::uint32_t rank) {
     shard_effects out;
     const auto tag = tag_at(rank, clocks_[rank]);
-    if (core_.check_call(tag, runtime::call_payload_bytes) != reply_code::ok) return;
+    if (core_.begin_call(tag, runtime::call_payload_bytes).kind !=
+        push_admission::verdict::take)
+      return;
     core_.call(tag, gradient, out);
     see(out);
   }
