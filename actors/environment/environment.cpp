@@ -1,12 +1,14 @@
 #include "actors/environment/environment.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/launch_variables.hpp"
+#include "runtime/functions/function_watch.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/lossy_link.hpp"
@@ -115,6 +117,26 @@ shell_limits limits_of_cluster() {
   limits.reconnects =
       policies::reconnect_limits::within(unreachable_ms() * policies::millisecond);
   return limits;
+}
+
+namespace {
+
+runtime::function_library& own_functions() {
+  static runtime::function_library library;
+  return library;
+}
+
+}  // namespace
+
+status load_plugins(const node_options& options) {
+  if (options.plugins.empty()) return {};
+  for (const auto& path : options.plugins)
+    if (auto added = own_functions().add_plugin(path); !added.ok()) return added;
+  return runtime::begin_to_watch(std::chrono::milliseconds(options.plugin_timeout_ms));
+}
+
+const runtime::function_library& functions_of_process() {
+  return own_functions();
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

@@ -9,6 +9,7 @@
 #include "actors/environment/node_options.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/functions/function_library.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
@@ -38,6 +39,12 @@ std::uint32_t unreachable_ms();
 
 // What follows from it for the shells of this process.
 shell_limits limits_of_cluster();
+
+// Loads the plugins of the cluster and watches what they run, before a shell of this process
+// asks for functions. Errors: those of function_library::add_plugin() and begin_to_watch().
+runtime::status load_plugins(const node_options& options);
+// Those, and what is built in.
+const runtime::function_library& functions_of_process();
 
 // "host:port". Errors: invalid_argument.
 runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "policies/model/spec.hpp"
 #include "policies/placement/replica_chain.hpp"
@@ -39,11 +40,13 @@ struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
-  std::uint32_t index = 0;        // of the shard or aggregator
-  policies::group_member member;  // of the shard's group; of an aggregator: incarnation
-  std::string job;                // of the aggregator
-  std::string run_dir;            // of shards: where checkpoints are
-  device_options device;          // of shards
+  std::uint32_t index = 0;           // of the shard or aggregator
+  policies::group_member member;     // of the shard's group; of an aggregator: incarnation
+  std::string job;                   // of the aggregator
+  std::string run_dir;               // of shards: where checkpoints are
+  device_options device;             // of shards
+  std::vector<std::string> plugins;  // of shards and aggregators: paths of shared libraries
+  std::uint32_t plugin_timeout_ms = 10'000;
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };

@@ -71,6 +71,7 @@ namespace {
 template <class Spawn, class... Hello>
 status run_node(const node_options& options, const std::string& subject, const Spawn& spawn,
                 const Hello&... hello) {
+  if (auto loaded = load_plugins(options); !loaded.ok()) return loaded;
   process_system process(options.token);
   auto& system = process.get();
   auto place = std::make_shared<coordinator_locator>(

@@ -198,6 +198,7 @@ class shard_host {
 }  // namespace
 
 status run_shard_host(const node_options& options) {
+  if (auto loaded = load_plugins(options); !loaded.ok()) return loaded;
   return shard_host(options).run();
 }
 

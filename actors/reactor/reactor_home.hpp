@@ -26,6 +26,7 @@ class reactor_home : public shell_home {
     static const auto limits = limits_of_cluster();
     return limits;
   }
+  const runtime::function_library& functions() const override { return functions_of_process(); }
   const std::string& address() const noexcept override { return reactor_.address(); }
   runtime::expected<runtime::peer_id> connect(const std::string& address) override {
     return reactor_.connect(address);

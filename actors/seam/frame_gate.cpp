@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/planted.hpp"
-#include "runtime/functions/function_library.hpp"
 
 namespace tidegate::actors {
 
@@ -74,7 +73,7 @@ void frame_gate::go_with_results(const held_frame& frame) {
       .first = memory_.first_of(frame.slot)};
   runtime::function_results results{.outcome = runtime::errc::corrupt};
   if (const auto call = runtime::decode_call(wire))
-    results = runtime::run_function(call->view(), chunk);
+    results = functions_.run(call->view(), chunk);
   encode(results, wire);
   sender_.send(frame.peer, frame.header, wire, frame.priority, frame.done);
 }

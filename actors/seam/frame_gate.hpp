@@ -14,7 +14,7 @@
 
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/ingress_memory.hpp"
-#include "runtime/functions/call_wire.hpp"
+#include "runtime/functions/function_library.hpp"
 #include "runtime/transport/fifo.hpp"
 
 namespace tidegate::actors {
@@ -25,7 +25,9 @@ class frame_gate {
   using send_token = runtime::send_token;
 
   // All outlive it.
-  frame_gate(frame_sender& sender, ingress_memory& memory) : sender_(sender), memory_(memory) {}
+  frame_gate(frame_sender& sender, ingress_memory& memory,
+             const runtime::function_library& functions)
+      : sender_(sender), memory_(memory), functions_(functions) {}
 
   // As frame_sender::send(). What tells of a connection alone goes at once.
   void send(peer_id peer, const runtime::frame_header& header);
@@ -72,6 +74,7 @@ class frame_gate {
 
   frame_sender& sender_;
   ingress_memory& memory_;
+  const runtime::function_library& functions_;
   runtime::fifo<held_frame> held_;
   std::map<send_token, runtime::call_wire> calls_;  // or their results, until they have left
 };

@@ -14,6 +14,7 @@
 #include "policies/supervision/reachability_judge.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/functions/function_library.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
@@ -48,6 +49,11 @@ class shell_home {
   // Nanoseconds of a clock that never goes back.
   virtual std::int64_t now() const = 0;
   virtual const shell_limits& limits() const noexcept = 0;
+
+  // What shards run for workers that call it. Stays.
+  virtual const runtime::function_library& functions() const {
+    return runtime::function_library::built_in();
+  }
 
   // Of this process, for others to connect to.
   virtual const std::string& address() const noexcept = 0;

@@ -35,8 +35,9 @@ runtime::expected<std::vector<double>> function_calls::call(const table& where,
   if (auto outcome = home_.start(std::move(command)).wait(); !outcome.ok())
     return fail(outcome);
   if (results->outcome == errc::not_found)
-    return fail(errc::not_found, subject + ": shards have no such function; they have " +
-                                     runtime::names_of_functions());
+    return fail(errc::not_found,
+                subject + ": no plugin of the cluster has such a function, and built in are " +
+                    runtime::function_library::built_in().names());
   if (results->outcome != errc::ok)
     return fail(results->outcome, subject + ": it refuses these " +
                                       std::to_string(arguments.size()) + " arguments");

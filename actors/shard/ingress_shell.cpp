@@ -26,7 +26,7 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
       home_(home),
       memory_(memory),
       sender_(home),
-      frames_(sender_, memory),
+      frames_(sender_, memory, home.functions()),
       core_(*this, shard, index, home.limits().turn_bytes) {
   core_.set_reconnect_limits(home.limits().reconnects);
 }

@@ -219,9 +219,10 @@ class session {
   // them, and returns its results: a few numbers, whatever the table's size. Blocks as a pull
   // does. Each shard runs the function on its chunks, in double precision, and the results of
   // chunks are combined in the order of chunks: they do not depend on how many shards there
-  // are. What the last pull found stays as it is. docs/worker.md lists the functions. Errors:
-  // those of pull, not_found (no such function; the message names those that there are),
-  // invalid_argument (a function takes other arguments).
+  // are, and the last bits of sums on cluster.chunk_bytes alone. What the last pull found stays
+  // as it is. A call whose wait was interrupted goes on, and the table takes no other until it
+  // has ended. docs/worker.md lists the functions; plugins have others. Errors: those of pull,
+  // not_found (no such function), invalid_argument (it refuses these arguments).
   expected<std::vector<double>> call(const table& where, std::string_view function,
                                      std::span<const double> arguments = {});
 

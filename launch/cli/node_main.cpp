@@ -83,6 +83,8 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.transport = spec.transport;
   options.device = {
       .name = spec.device, .memory = spec.device_memory, .chunk_bytes = spec.chunk_bytes};
+  options.plugins = spec.plugins;
+  options.plugin_timeout_ms = spec.plugin_timeout_ms;
   options.start_timeout_ms = spec.start_timeout_ms;
   const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)

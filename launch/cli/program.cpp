@@ -38,6 +38,10 @@ int run_on_file(const command_line& line, const services& cluster) {
     std::cerr << line.file << ": " << has.message() << "\n";
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
   }
+  if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) {
+    std::cerr << line.file << ": cluster.plugins: " << has.message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
   if (line.kind == command_kind::launch) {
     return exit_with(launch_cluster(
         *spec,

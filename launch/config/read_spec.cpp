@@ -85,6 +85,11 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   from.choice<policies::memory_rule>("memory_check", into.memory_check, memory_words);
   read_chunks(from, into);
+  if (from.get("plugins") != nullptr && !read_words(from, "plugins", into.plugins))
+    into.plugins.clear();
+  std::uint64_t plugin_ms = into.plugin_timeout_ms;
+  from.duration_ms("plugin_timeout", plugin_ms, 1, start_timeout_ms_max);
+  into.plugin_timeout_ms = static_cast<std::uint32_t>(plugin_ms);
   from.duration_ms("start_timeout", timeout_ms, 1, start_timeout_ms_max);
   const auto control = from.child("control");
   control.text("host", into.control_host, is_host);
@@ -117,16 +122,22 @@ void read_jobs(const section& root, policies::cluster_spec& into) {
   }
 }
 
+std::uint64_t declared_chunks(const policies::cluster_spec& spec) {
+  const auto chunk_elements = spec.chunk_bytes / sizeof(float);
+  std::uint64_t chunks = 0;
+  for (const auto& job : spec.jobs)
+    for (const auto& t : job.tables) chunks += (t.size() + chunk_elements - 1) / chunk_elements;
+  return chunks;
+}
+
 // What only holds or fails for the whole. Runs on a spec whose parts are right.
 void cross_check(const section& cluster, const policies::cluster_spec& spec) {
-  std::uint64_t chunks = 0;
+  const auto chunks = declared_chunks(spec);
   std::uint64_t tables = 0;
   bool all_declared = true;
-  const auto chunk_elements = spec.chunk_bytes / sizeof(float);
   for (const auto& job : spec.jobs) {
     all_declared = all_declared && !job.tables.empty();
     tables += job.tables.size();
-    for (const auto& t : job.tables) chunks += (t.size() + chunk_elements - 1) / chunk_elements;
   }
   if (tables > limits::tables_max) {
     cluster.note(cluster.where(),

@@ -185,6 +185,8 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
+  if (!spec.plugins.empty()) text += "  plugins: " + list_text(spec.plugins) + "\n";
+  text += "  plugin_timeout: " + format_duration_ms(spec.plugin_timeout_ms) + "\n";
   text += "  control: {host: " + quote(spec.control_host) +
           ", port: " + std::to_string(spec.control_port) + "}\n";
   text += "  start_timeout: " + format_duration_ms(spec.start_timeout_ms) + "\n";

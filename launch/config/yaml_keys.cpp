@@ -26,6 +26,8 @@ constexpr yaml_key keys[] = {
   {.path="cluster.transport", .type="choice", .preset="auto", .allowed="auto, shm, tcp, rdma", .doc="how payload travels: shared memory, TCP, RDMA, or the best one that works"},
   {.path="cluster.chunk_bytes", .type="bytes", .preset="256KiB", .allowed="64 to 64MiB, a multiple of 64; plain or with KiB, MiB", .doc="tables are cut into chunks of this size; a chunk lives on one shard; with several hosts 512KiB; where shards are on a device 16MiB, or less as device_memory demands"},
   {.path="cluster.memory_check", .type="choice", .preset="refuse", .allowed="refuse, ignore", .doc="what `launch` does with a cluster whose declared tables may take more memory than this machine has (`tidegate plan` shows how much)"},
+  {.path="cluster.plugins", .type="list", .preset="-", .allowed="a list of paths", .doc="shared libraries with functions of yours that shards run for workers (include/tidegate/plugin.h); on every host, relative to where `launch` is called"},
+  {.path="cluster.plugin_timeout", .type="duration", .preset="10s", .allowed="1ms to 1h, with ms, s or m", .doc="a function of a plugin that runs for longer ends its process, and the log names it"},
   {.path="cluster.control", .type="map", .preset="-", .allowed="a map", .doc="where the coordinator listens"},
   {.path="cluster.control.host", .type="text", .preset="127.0.0.1", .allowed="an address of the coordinator's host", .doc="address of the control plane; with hosts, that of the coordinator's"},
   {.path="cluster.control.port", .type="number", .preset="0", .allowed="0 to 65535", .doc="port of the control plane; 0: the system chooses"},

@@ -15,6 +15,7 @@
 #include "runtime/base/machine_memory.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/device/open/open_device.hpp"
+#include "runtime/functions/function_library.hpp"
 
 namespace tidegate::launch {
 
@@ -70,6 +71,14 @@ runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec)
 runtime::status check_device_of_this_machine(const policies::cluster_spec& spec) {
   if (spec.device.empty() || !spec.hosts.empty()) return {};
   return runtime::devices::check_device(spec.device);
+}
+
+runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec) {
+  if (!spec.hosts.empty()) return {};
+  runtime::function_library library;
+  for (const auto& path : spec.plugins)
+    if (auto added = library.add_plugin(path); !added.ok()) return added;
+  return {};
 }
 
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,

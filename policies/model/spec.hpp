@@ -223,6 +223,10 @@ struct cluster_spec {
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
   memory_rule memory_check = memory_rule::refuse;
+  // Shared libraries with functions (include/tidegate/plugin.h) that shards and aggregators
+  // load, by path, and how long one may run.
+  std::vector<std::string> plugins;
+  std::uint32_t plugin_timeout_ms = 10'000;
   supervision_spec supervision;
   fault_spec faults;
   std::vector<job_spec> jobs;

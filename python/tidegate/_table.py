@@ -191,8 +191,8 @@ class Table:
     def call(self, function: str, *arguments: float) -> Union[float, "np.ndarray[Any, np.dtype[np.float64]]"]:
         """Has shards compute a function of the parameters, as a pull of this clock would find them.
 
-        Returns a number, or an array of float64 where the function has several results. No parameters travel, and
-        ``value`` stays as it is. Functions: ``sum``, ``sum_of_magnitudes``, ``sum_of_squares``, ``min``, ``max``,
+        Returns a number, or an array of float64 where the function has several results. Parameters stay where they
+        are, and ``value`` as it is. Functions: ``sum``, ``sum_of_magnitudes``, ``sum_of_squares``, ``min``, ``max``,
         ``count_nonzero``, ``count_above(limit)`` (elements of a larger magnitude), ``count_not_finite``. Raises
         :class:`NotFoundError` for another one, :class:`InvalidArgumentError` for other arguments, and what ``pull``
         raises.

@@ -58,7 +58,7 @@ struct received_call {
   }
 };
 
-// Return nothing for bytes that no encode() has written.
+// Return nothing for bytes of another size, and for counts that do not fit.
 std::optional<received_call> decode_call(std::span<const std::byte> bytes);
 std::optional<function_results> decode_results(std::span<const std::byte> bytes);
 

@@ -1,125 +1,137 @@
 #include "runtime/functions/function_library.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <dlfcn.h>
+
+#include "runtime/functions/built_in.hpp"
+#include "runtime/functions/function_watch.hpp"
 
 namespace tidegate::runtime {
 
 namespace {
 
-// Adds up a number for each element.
-template <class Value>
-errc add_up(const function_chunk& chunk, function_results& results, const Value& value) {
-  double sum = 0.0;
-  for (const auto x : chunk.parameters) sum += value(x);
-  results.combine = combine_kind::sum;
-  results.count = 1;
-  results.numbers[0] = sum;
-  return errc::ok;
+static_assert(TIDEGATE_NUMBERS_MAX == call_numbers_max);
+static_assert(TIDEGATE_SUM == static_cast<int>(combine_kind::sum) &&
+              TIDEGATE_PRODUCT == static_cast<int>(combine_kind::product) &&
+              TIDEGATE_MINIMUM == static_cast<int>(combine_kind::minimum) &&
+              TIDEGATE_MAXIMUM == static_cast<int>(combine_kind::maximum));
+
+constexpr const char* entry_point = "tidegate_plugin_of";
+constexpr std::uint32_t functions_max = 1024;  // of a plugin
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= function_name_max &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
+         });
 }
 
-// The first of two that is not ahead of the other; a NaN stays.
-template <class IsAhead>
-errc choose(const function_chunk& chunk, function_results& results, combine_kind kind,
-            double begin, const IsAhead& is_ahead) {
-  auto found = begin;
-  for (const auto x : chunk.parameters)
-    if (std::isnan(x) || is_ahead(x, found)) found = x;
-  results.combine = kind;
-  results.count = 1;
-  results.numbers[0] = found;
-  return errc::ok;
+status bad(const std::string& path, const std::string& why) {
+  return {errc::invalid_argument, "plugin " + path + ": " + why};
 }
-
-errc count_above(const function_chunk& chunk, std::span<const double> arguments,
-                 function_results& results) {
-  const auto limit = arguments[0];
-  if (std::isnan(limit)) return errc::invalid_argument;
-  return add_up(chunk, results,
-                [&](float x) { return std::fabs(double{x}) > limit ? 1.0 : 0.0; });
-}
-
-errc count_nonzero(const function_chunk& chunk, std::span<const double>,
-                   function_results& results) {
-  return add_up(chunk, results, [](float x) { return x != 0.0F ? 1.0 : 0.0; });
-}
-
-errc count_not_finite(const function_chunk& chunk, std::span<const double>,
-                      function_results& results) {
-  return add_up(chunk, results, [](float x) { return std::isfinite(x) ? 0.0 : 1.0; });
-}
-
-errc max(const function_chunk& chunk, std::span<const double>, function_results& results) {
-  return choose(chunk, results, combine_kind::maximum, -std::numeric_limits<double>::infinity(),
-                [](double x, double found) { return x > found; });
-}
-
-errc min(const function_chunk& chunk, std::span<const double>, function_results& results) {
-  return choose(chunk, results, combine_kind::minimum, std::numeric_limits<double>::infinity(),
-                [](double x, double found) { return x < found; });
-}
-
-errc sum(const function_chunk& chunk, std::span<const double>, function_results& results) {
-  return add_up(chunk, results, [](float x) { return double{x}; });
-}
-
-errc sum_of_magnitudes(const function_chunk& chunk, std::span<const double>,
-                       function_results& results) {
-  return add_up(chunk, results, [](float x) { return std::fabs(double{x}); });
-}
-
-errc sum_of_squares(const function_chunk& chunk, std::span<const double>,
-                    function_results& results) {
-  return add_up(chunk, results, [](float x) { return double{x} * double{x}; });
-}
-
-constexpr library_function functions[] = {
-    {.name = "count_above",
-     .doc = "how many elements have a magnitude above the argument",
-     .arguments = 1,
-     .run = count_above},
-    {.name = "count_nonzero", .doc = "how many elements are not zero", .run = count_nonzero},
-    {.name = "count_not_finite",
-     .doc = "how many elements are NaN or infinite",
-     .run = count_not_finite},
-    {.name = "max", .doc = "the largest element", .run = max},
-    {.name = "min", .doc = "the smallest element", .run = min},
-    {.name = "sum", .doc = "the sum of the elements", .run = sum},
-    {.name = "sum_of_magnitudes",
-     .doc = "the sum of the elements' magnitudes",
-     .run = sum_of_magnitudes},
-    {.name = "sum_of_squares",
-     .doc = "the sum of the elements' squares",
-     .run = sum_of_squares},
-};
 
 }  // namespace
 
-std::span<const library_function> built_in_functions() noexcept {
-  return functions;
+function_library::function_library() {
+  for (const auto& function : built_in_functions())
+    entries_.push_back({.plugin = {}, .function = function});
 }
 
-std::string names_of_functions() {
-  std::string names;
-  for (const auto& known : functions)
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
-  return names;
+const function_library& function_library::built_in() {
+  static const function_library library;
+  return library;
 }
 
-function_results run_function(const function_call& call, const function_chunk& chunk) {
+const function_library::entry* function_library::find(std::string_view name) const {
+  const auto at = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const entry& known) { return name == known.function.name; });
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+status function_library::check(const std::string& path,
+                               std::span<const tidegate_function> functions) const {
+  for (const auto& function : functions) {
+    if (function.name == nullptr || !is_name(function.name))
+      return bad(path, "a function has no name of 1 to 63 of A-Z a-z 0-9 _ - .");
+    const auto subject = "function '" + std::string(function.name) + "' ";
+    if (function.run == nullptr) return bad(path, subject + "has nothing to run");
+    if (function.arguments > call_numbers_max || function.results == 0 ||
+        function.results > call_numbers_max || function.combine > TIDEGATE_MAXIMUM)
+      return bad(path, subject +
+                           "has more than 32 arguments, other than 1 to 32 results, or an "
+                           "unknown way to combine them");
+    const auto is_same = [&](const tidegate_function& other) {
+      return std::string_view(other.name) == function.name;
+    };
+    const auto* const before = find(function.name);
+    if (before != nullptr)
+      return bad(path, subject + "has a name that is taken by " +
+                           (before->plugin.empty() ? "a function that is built in"
+                                                   : "plugin " + before->plugin));
+    if (std::count_if(functions.begin(), functions.end(), is_same) > 1)
+      return bad(path, subject + "is there twice");
+  }
+  return {};
+}
+
+// The library is never unloaded: a thread may be in it.
+status function_library::add_plugin(const std::string& path) {
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = ::dlerror();
+    return {errc::not_found, "plugin " + path + " cannot be loaded: " +
+                                 (why == nullptr ? "no reason given" : why)};
+  }
+  const auto get =
+      reinterpret_cast<const tidegate_plugin* (*)()>(::dlsym(library, entry_point));
+  if (get == nullptr) return bad(path, std::string("exports no ") + entry_point);
+  const auto* const plugin = get();
+  if (plugin == nullptr) return bad(path, std::string(entry_point) + " returns nothing");
+  if (plugin->abi != TIDEGATE_PLUGIN_ABI)
+    return bad(path, "is of ABI " + std::to_string(plugin->abi) + ", and this Tidegate has " +
+                         std::to_string(TIDEGATE_PLUGIN_ABI) +
+                         "; compile it with the plugin.h of this version");
+  if (plugin->function_count == 0 || plugin->function_count > functions_max ||
+      plugin->functions == nullptr)
+    return bad(path, "has no functions, or more than " + std::to_string(functions_max));
+  const std::span functions(plugin->functions, plugin->function_count);
+  if (auto checked = check(path, functions); !checked.ok()) return checked;
+  for (const auto& function : functions)
+    entries_.push_back({.plugin = path, .function = function});
+  return {};
+}
+
+function_results function_library::run(const function_call& call,
+                                       const function_chunk& chunk) const {
   function_results results;
-  const auto* const found =
-      std::find_if(std::begin(functions), std::end(functions),
-                   [&](const library_function& known) { return known.name == call.name; });
-  if (found == std::end(functions))
+  const auto* const found = find(call.name);
+  if (found == nullptr) {
     results.outcome = errc::not_found;
-  else if (call.arguments.size() != found->arguments)
-    results.outcome = errc::invalid_argument;
-  else
-    results.outcome = found->run(chunk, call.arguments, results);
-  if (results.outcome != errc::ok) results.count = 0;
+    return results;
+  }
+  const auto& function = found->function;
+  const tidegate_chunk of{.parameters = chunk.parameters.data(),
+                          .elements = chunk.parameters.size(),
+                          .first = chunk.first};
+  results.combine = static_cast<combine_kind>(function.combine);
+  bool is_accepted = call.arguments.size() == function.arguments;
+  if (is_accepted && found->plugin.empty()) {
+    is_accepted = function.run(&of, call.arguments.data(), results.numbers.data()) == 0;
+  } else if (is_accepted) {
+    const function_watch watch(function.name, found->plugin.c_str());
+    is_accepted = function.run(&of, call.arguments.data(), results.numbers.data()) == 0;
+  }
+  results.outcome = is_accepted ? errc::ok : errc::invalid_argument;
+  results.count = is_accepted ? function.results : 0;
   return results;
+}
+
+std::string function_library::names() const {
+  std::string names;
+  for (const auto& known : entries_)
+    names += (names.empty() ? "" : ", ") + std::string(known.function.name);
+  return names;
 }
 
 }  // namespace tidegate::runtime

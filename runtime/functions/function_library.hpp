@@ -1,18 +1,22 @@
 // The functions that shards run on their chunks for workers that call them: those that are
-// built in, by name.
+// built in, and those of plugins (include/tidegate/plugin.h).
 //
-// Pure: what a function returns follows from its arguments and the chunk alone, and chunks are
-// combined in their order, so results do not depend on how many shards there are. Sums are
-// made in double precision, element by element in their order. Any thread. No allocation.
+// What a function returns follows from its arguments and the chunk alone, and chunks are
+// combined in their order, so results do not depend on how many shards there are. The sums of
+// built-in functions are made in double precision, element by element in their order.
+//
+// Filled before threads read it; then any thread. Running allocates nothing.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/status.hpp"
 #include "runtime/functions/call_wire.hpp"
+#include <tidegate/plugin.h>
 
 namespace tidegate::runtime {
 
@@ -22,21 +26,36 @@ struct function_chunk {
   std::uint64_t first = 0;  // element of the table
 };
 
-struct library_function {
-  std::string_view name;
-  std::string_view doc;         // what its results are
-  std::uint32_t arguments = 0;  // as many, exactly
-  errc (*run)(const function_chunk& chunk, std::span<const double> arguments,
-              function_results& results) = nullptr;
+class function_library {
+ public:
+  // Those that are built in.
+  function_library();
+
+  // Adds the functions of a shared library, which is loaded and stays. All or none. Errors:
+  // not_found (no such file, or it cannot be loaded), invalid_argument (no plugin, of another
+  // ABI, or a function that is not right or has a name that is taken).
+  status add_plugin(const std::string& path);
+
+  // Runs the function of that name on a chunk; `outcome` says if it could. While one of a
+  // plugin runs it is watched (function_watch.hpp).
+  function_results run(const function_call& call, const function_chunk& chunk) const;
+
+  // Returns the names of all, for messages.
+  std::string names() const;
+
+  // One with what is built in alone.
+  static const function_library& built_in();
+
+ private:
+  struct entry {
+    std::string plugin;  // where it comes from; empty: built in
+    tidegate_function function;
+  };
+
+  const entry* find(std::string_view name) const;
+  status check(const std::string& path, std::span<const tidegate_function> functions) const;
+
+  std::vector<entry> entries_;
 };
-
-// The functions that are built in, in the order of their names.
-std::span<const library_function> built_in_functions() noexcept;
-
-// Returns their names, for messages.
-std::string names_of_functions();
-
-// Runs the function of that name on a chunk; `outcome` says if it could.
-function_results run_function(const function_call& call, const function_chunk& chunk);
 
 }  // namespace tidegate::runtime

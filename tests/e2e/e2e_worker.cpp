@@ -184,6 +184,27 @@ status forgets(tidegate::session& session, int clocks) {
   return session.finish();
 }
 
+// Calls a function of a table whose elements are their indices over 1,000, after a clock in
+// which they were pushed, and reports its results.
+status call(tidegate::session& session, const std::vector<std::string>& words) {
+  constexpr std::uint64_t elements = 1000;
+  tidegate::table_options options;
+  options.optimizer = {.name = "sgd", .learning_rate = 1.0F};
+  const auto table = session.open_table("t", {elements}, options);
+  if (!table) return table.error();
+  std::vector<float> gradient(elements);
+  for (std::uint64_t i = 0; i < elements; ++i) gradient[i] = -static_cast<float>(i) / elements;
+  if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
+  if (auto clocked = session.clock(); !clocked.ok()) return clocked;
+  std::vector<double> arguments;
+  for (std::size_t i = 2; i < words.size(); ++i) arguments.push_back(std::stod(words[i]));
+  const auto results = session.call(*table, words[1], arguments);
+  if (!results) return results.error();
+  for (std::size_t i = 0; session.info().rank == 0 && i < results->size(); ++i)
+    session.report_metric("result_" + std::to_string(i), (*results)[i]);
+  return session.finish();
+}
+
 tests::workload_way way_of(const std::string& word) {
   using enum tests::workload_way;
   if (word == "packed_ranges") return packed_ranges;
@@ -194,6 +215,7 @@ tests::workload_way way_of(const std::string& word) {
 
 status run(tidegate::session& session, const std::vector<std::string>& words) {
   const auto& mode = words[0];
+  if (mode == "call") return call(session, words);
   const int argument = words.size() > 1 ? std::stoi(words[1]) : 0;
   const auto pause_us = words.size() > 2 ? std::stoull(words[2]) : 0;
   if (mode == "count")

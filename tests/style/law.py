@@ -22,7 +22,7 @@ PROJECT = {
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
-    "runtime/functions": [BASE],
+    "runtime/functions": [BASE, "include"],
     "runtime/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels"],
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
@@ -53,7 +53,7 @@ PROJECT = {
     "actors/coordinator": [BASE, *COMMON, "policies/coordinator"],
     "actors/membership": [BASE, "policies/supervision"],
     # What processes have behind the shells' seams.
-    "actors/environment": [*TRANSPORT, "runtime/ucx", *COMMON, "actors/seam"],
+    "actors/environment": [*TRANSPORT, "runtime/ucx", "runtime/functions", *COMMON, "actors/seam"],
     "actors/store": [*TRANSPORT, "runtime/kernels", "runtime/storage", "policies", "include", "actors/seam",
                      "actors/shard", "actors/aggregator"],
     "actors/chunks": [*TRANSPORT, "runtime/kernels", "runtime/storage", "runtime/optimizers", "runtime/device",
@@ -73,7 +73,7 @@ PROJECT = {
     "launch/text": [BASE, "policies/model"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
-    "launch/run": [BASE, "runtime/device", "runtime/heartbeat", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
+    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/heartbeat", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",

@@ -82,7 +82,7 @@ class frame_gate_test : public testing::Test {
   linked_home home{*own};
   small_ingress memory;
   actors::frame_sender sender{home};
-  actors::frame_gate gate{sender, memory};
+  actors::frame_gate gate{sender, memory, runtime::function_library::built_in()};
 };
 
 TEST_F(frame_gate_test, is_open_while_nothing_is_under_way) {
@@ -163,8 +163,14 @@ TEST_F(frame_gate_test, computes_results_when_the_frame_goes) {
   EXPECT_EQ(sum->numbers[0], 1.5);
   EXPECT_EQ(runtime::decode_results(heard.arrivals[1].payload)->outcome,
             runtime::errc::not_found);
-  gate.sent(7);
-  gate.sent(8);
+  memory.work().begin(2);
+  gate.send_results(peer, header(3), 0, 0, call, 1, 9);
+  std::vector<runtime::send_token> dropped;
+  gate.drop(peer, dropped);
+  EXPECT_EQ(dropped, std::vector<runtime::send_token>{9});
+  memory.work().end(2);
+  gate.let_go();
+  EXPECT_EQ(arrived(), (numbers{1, 2})) << "what was dropped is not computed";
 }
 
 TEST_F(frame_gate_test, nothing_allocates_once_it_is_warm) {

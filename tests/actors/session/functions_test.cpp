@@ -97,7 +97,7 @@ TEST_F(session_functions, say_what_is_wrong_with_a_call) {
       ASSERT_FALSE(called);
       expect(called.error(), code, part);
     };
-    fails(errc::not_found, "they have count_above", "no_such");
+    fails(errc::not_found, "built in are count_above", "no_such");
     fails(errc::invalid_argument, "these 1 arguments", "sum", std::vector<double>{1.0});
     fails(errc::invalid_argument, "at most 63 bytes", std::string(64, 'x'));
     fails(errc::invalid_argument, "at most 32 arguments", "sum", std::vector<double>(33));

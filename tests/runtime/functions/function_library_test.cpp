@@ -16,8 +16,8 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 double result_of(const std::string& name, const std::vector<float>& parameters,
                  const std::vector<double>& arguments = {}) {
-  const auto results = run_function({.name = name, .arguments = arguments},
-                                    {.parameters = parameters, .first = 0});
+  const auto results = function_library::built_in().run({.name = name, .arguments = arguments},
+                                                        {.parameters = parameters, .first = 0});
   EXPECT_EQ(results.outcome, errc::ok) << name;
   EXPECT_EQ(results.count, 1U) << name;
   return results.numbers[0];
@@ -50,14 +50,17 @@ TEST(function_library, keeps_what_is_not_a_number) {
 TEST(function_library, says_what_it_cannot_run) {
   const std::vector<float> chunk{1.0F};
   const auto outcome = [&](const std::string& name, const std::vector<double>& arguments) {
-    return run_function({.name = name, .arguments = arguments}, {.parameters = chunk}).outcome;
+    return function_library::built_in()
+        .run({.name = name, .arguments = arguments}, {.parameters = chunk})
+        .outcome;
   };
   EXPECT_EQ(outcome("median", {}), errc::not_found);
   EXPECT_EQ(outcome("", {}), errc::not_found);
   EXPECT_EQ(outcome("sum", {1.0}), errc::invalid_argument);
   EXPECT_EQ(outcome("count_above", {}), errc::invalid_argument);
   EXPECT_EQ(outcome("count_above", {double{nan}}), errc::invalid_argument);
-  EXPECT_NE(names_of_functions().find("count_above, count_nonzero"), std::string::npos);
+  EXPECT_NE(function_library::built_in().names().find("count_above, count_nonzero"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// Plugins: functions of shared libraries are run like those that are built in, and what is
+// wrong with a library is said.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "runtime/functions/function_library.hpp"
+
+namespace tidegate::runtime {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string plugin(int kind) {
+  return TEST_PLUGINS + std::to_string(kind) + ".so";
+}
+
+TEST(plugin, has_functions_beside_those_that_are_built_in) {
+  function_library library;
+  const auto added = library.add_plugin(plugin(0));
+  ASSERT_TRUE(added.ok()) << added.to_string();
+  EXPECT_THAT(library.names(), HasSubstr("sum_of_squares, first_and_size, again"));
+  const std::vector<float> parameters(5, 1.0F);
+  const function_chunk chunk{.parameters = parameters, .first = 7};
+  const std::vector<double> factor{2.0}, below{-1.0};
+  const auto results = library.run({.name = "first_and_size", .arguments = factor}, chunk);
+  EXPECT_EQ(results.outcome, errc::ok);
+  EXPECT_EQ(results.combine, combine_kind::maximum);
+  EXPECT_THAT(results.values(), ElementsAre(7.0, 10.0));
+  EXPECT_EQ(library.run({.name = "first_and_size", .arguments = below}, chunk).outcome,
+            errc::invalid_argument);
+  EXPECT_EQ(library.run({.name = "first_and_size", .arguments = {}}, chunk).outcome,
+            errc::invalid_argument);
+  EXPECT_THAT(library.run({.name = "sum", .arguments = {}}, chunk).values(), ElementsAre(5.0));
+}
+
+TEST(plugin, that_is_not_right_is_refused_and_adds_nothing) {
+  const struct {
+    int kind;
+    const char* why;
+  } wrong[] = {{1, "'sum' has a name that is taken by a function that is built in"},
+               {2, "'twice' is there twice"},
+               {3, "has no name of 1 to 63 of"},
+               {4, "'many' has more than 32 arguments, other than 1 to 32 results"},
+               {5, "'idle' has nothing to run"},
+               {6, "is of ABI 2, and this Tidegate has 1"},
+               {7, "has no functions"},
+               {8, "exports no tidegate_plugin_of"}};
+  for (const auto& [kind, why] : wrong) {
+    function_library library;
+    const auto added = library.add_plugin(plugin(kind));
+    EXPECT_EQ(added.code(), errc::invalid_argument);
+    EXPECT_THAT(added.message(), HasSubstr(why));
+    EXPECT_EQ(library.names(), function_library::built_in().names());
+  }
+}
+
+TEST(plugin, that_is_not_there_is_told) {
+  function_library library;
+  const auto added = library.add_plugin(plugin(99));
+  EXPECT_EQ(added.code(), errc::not_found);
+  EXPECT_THAT(added.message(), HasSubstr("plugin_99.so cannot be loaded"));
+  ASSERT_TRUE(library.add_plugin(plugin(0)).ok());
+  EXPECT_THAT(library.add_plugin(plugin(0)).message(), HasSubstr("taken by plugin"));
+}
+
+}  // namespace
+}  // namespace tidegate::runtime
