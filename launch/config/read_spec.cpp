@@ -130,6 +130,16 @@ std::uint64_t declared_chunks(const policies::cluster_spec& spec) {
   return chunks;
 }
 
+// Of a size that is not named, chunks are small enough for each shard to have one, where they
+// can be.
+void share_out_chunks(const section& cluster, policies::cluster_spec& into) {
+  if (cluster.get("chunk_bytes") != nullptr) return;
+  const auto least = policies::default_chunk_bytes(into.hosts.size(), false);
+  while (into.chunk_bytes > least && declared_chunks(into) > 0 &&
+         declared_chunks(into) < into.shards)
+    into.chunk_bytes /= 2;
+}
+
 // What only holds or fails for the whole. Runs on a spec whose parts are right.
 void cross_check(const section& cluster, const policies::cluster_spec& spec) {
   const auto chunks = declared_chunks(spec);
@@ -192,6 +202,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   read_supervision(root.child("supervision"), spec.supervision);
   read_jobs(root, spec);
   if (out.empty()) {
+    share_out_chunks(cluster, spec);
     cross_check(cluster, spec);
     check_hosts(root, spec);
   }

@@ -110,6 +110,13 @@ TEST(overrides, of_the_device_make_chunks_as_large_as_its_memory_allows) {
   EXPECT_EQ(chunk_bytes({device, "cluster.chunk_bytes=1MiB"}), 1U << 20);
 }
 
+// Small tables are shared out among the shards.
+TEST(overrides, of_the_device_leave_a_chunk_for_each_shard) {
+  const auto spec = must({"cluster.shards={count: 4, device: 'emulated:2'}"},
+                         with_job("    tables: {w: {shape: [1048576]}}\n"));
+  EXPECT_EQ(spec.chunk_bytes, 1U << 20);
+}
+
 TEST(overrides, list_all_problems_too) {
   const auto text =
       refusal(fashion_yaml(), {"cluster.shards=0", "nonsense", "jobs.mlp.seed=x"});
