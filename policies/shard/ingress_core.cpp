@@ -86,7 +86,10 @@ bool ingress_core::place_call(const runtime::frame_header& header) {
   const auto tag = tag_of(header);
   const auto judged = core().begin_call(tag, header.payload_bytes);
   if (judged.kind == push_admission::verdict::take) return true;
-  if (judged.kind == push_admission::verdict::refuse) refuse_call(tag, judged.code);
+  if (judged.kind == push_admission::verdict::refuse)
+    refuse_call(tag, judged.code);
+  else
+    repeat_norm(tag);  // as for a pull that comes again
   return false;
 }
 
