@@ -106,6 +106,8 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
                    "the folder that the run was launched from is not there, "
                    "and its commands may be relative to it: " +
                        from->folder});
+  // Their paths may be relative to it, too.
+  if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto start = starter::create(*spec, parse_environment(environ));
   if (!start) return refuse(start.error());
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);

@@ -77,7 +77,9 @@ status function_library::check(const std::string& path,
 
 // The library is never unloaded: a thread may be in it.
 status function_library::add_plugin(const std::string& path) {
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // A bare name would be looked for where the system keeps libraries.
+  const auto file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
     return {errc::not_found, "plugin " + path + " cannot be loaded: " +

@@ -53,6 +53,7 @@ void on_crash(int signal) {
 
 // On whichever thread; the value names the function.
 void on_overdue(int, siginfo_t* about, void*) {
+  if (about->si_code != SI_TIMER) return;  // somebody else's
   say({"function '", static_cast<const char*>(about->si_value.sival_ptr),
        "' of a plugin did not return in time (cluster.plugin_timeout); this process ends\n"});
   ::_exit(exit_overdue);
@@ -76,7 +77,7 @@ status begin_to_watch(std::chrono::milliseconds time_limit) {
   return {};
 }
 
-// Without a timer a function is not ended in time: the launcher notices a process that hangs.
+// Where the system has no timer left, a function that does not return is not ended.
 function_watch::function_watch(const char* function, const char* plugin) noexcept {
   running_function = function;
   running_plugin = plugin;

@@ -72,6 +72,17 @@ class Plugins(ClusterTest):
                 self.assertIn("cluster.plugins", run.output)
                 self.assertFalse(run.run_dir.exists())
 
+    def test_a_bare_name_is_of_the_folder_that_launch_is_called_in(self):
+        run = self.run_to_end(self.yaml("libmine.so", "count_between", 0, 2), cwd=self.mine.parent)
+        self.assertEqual(run.result()["jobs"][0]["metrics"]["result_0"], 1000)
+
+    def test_validate_tells_of_a_plugin_that_is_missing(self):
+        file = pathlib.Path(self.folder.name) / "c.yaml"
+        file.write_text(self.yaml("/nowhere/libmine.so", "moments"))
+        done = subprocess.run([BIN / "tidegate", "validate", file], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("cluster.plugins: plugin /nowhere/libmine.so cannot be loaded", done.stderr)
+
     def test_a_function_that_crashes_or_hangs_ends_its_shard_which_names_it(self):
         for name, part in (("crash", r"function 'crash' of plugin \S+/librough.so crashed: SIGSEGV"),
                            ("hang", r"function 'hang' of a plugin did not return in time")):
