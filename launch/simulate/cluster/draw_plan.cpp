@@ -212,6 +212,12 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   if (chance.chance(of.calls)) script.calls = chance.chance(0.5) ? 1.0 : 0.4;
 }
 
+// What else workers do with their tables.
+void draw_uses(const scenario& of, policies::job_spec& job, worker_script& script) {
+  draw_ranges(of, job.seed, job, script);
+  draw_calls(of, job.seed, script);
+}
+
 // Draws of its own: what else a seed draws stays what it was.
 void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   draws chance(seed + 29);
@@ -255,8 +261,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.scripts.push_back(draw_script(of, chance));
     auto& known = spec.jobs.back().tables;
     plan.scripts.back().tables = known;
-    draw_ranges(of, spec.jobs.back().seed, spec.jobs.back(), plan.scripts.back());
-    draw_calls(of, spec.jobs.back().seed, plan.scripts.back());
+    draw_uses(of, spec.jobs.back(), plan.scripts.back());
     if (of.created > 0)
       std::erase_if(known, [&](const auto&) { return chance.chance(of.created); });
   }
