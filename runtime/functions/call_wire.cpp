@@ -48,7 +48,7 @@ double combined(combine_kind kind, double a, double b) {
 void encode(const function_call& call, call_wire& into) {
   TIDEGATE_ASSERT(call.name.size() <= function_name_max, "a name fits");
   put(into, static_cast<std::uint8_t>(call.name.size()), call.arguments);
-  std::memcpy(into.data() + name_at, call.name.data(), call.name.size());
+  std::copy(call.name.begin(), call.name.end(), reinterpret_cast<char*>(into.data() + name_at));
 }
 
 void encode(const function_results& results, call_wire& into) {
