@@ -54,17 +54,21 @@ bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_plac
     return false;
   }
   end_lease(chunk, tag.rank);
-  forget_call(last);
-  last.answer_waits = false;
-  last.pulling = true;
   last.in_place = in_place;
-  last.clock = tag.clock;
-  last.request = tag.request;
+  park(last, tag.clock, tag.request);
   return true;
 }
 
-// Likewise. On false `payload` is what nobody needs.
-bool pull_tracker::take_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
+void pull_tracker::park(rank_pulls& last, std::uint64_t clock, std::uint64_t request) {
+  forget_call(last);
+  last.answer_waits = false;
+  last.pulling = true;
+  last.clock = clock;
+  last.request = request;
+}
+
+// Likewise. One that comes again while it is parked is dropped by begin_call().
+bool pull_tracker::take_call(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
                              reply_code& code) {
   auto& last = chunks_[chunk.slot][tag.rank];
   last.call_arrives = false;
@@ -72,21 +76,11 @@ bool pull_tracker::take_call(chunk_record& chunk, const frame_tag& tag, payload_
   const auto request = std::max(tag.request, last.call_request);
   if (request <= last.request) return false;
   if (last.pulling) {
-    if (tag.clock == last.clock && last.call != no_payload) {
-      TIDEGATE_RARE("shard: a parked call comes again");
-      last.request = request;
-      std::swap(last.call, payload);
-    } else {
-      code = reply_code::pull_under_way;
-    }
+    code = reply_code::pull_under_way;
     return false;
   }
   if (is_planted(planted_bug::call_ends_the_lease)) end_lease(chunk, tag.rank);
-  forget_call(last);
-  last.answer_waits = false;
-  last.pulling = true;
-  last.clock = tag.clock;
-  last.request = request;
+  park(last, tag.clock, request);
   last.call = payload;
   return true;
 }
@@ -134,26 +128,26 @@ void pull_tracker::call(const frame_tag& tag, payload_handle payload, shard_effe
   release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
-  if (code == reply_code::ok && take_call(state_.registry.chunk(slot), tag, payload, code)) {
-    auto& chunk = state_.registry.chunk(slot);
-    chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = false},
-                               state_.steps.decisions());
-    state_.steps.carry_out(chunk, tag, out);
-    return;
-  }
-  out.list.push_back(shard_effects::release{payload});
-  if (code != reply_code::ok)
-    out.list.push_back(shard_effects::reply{
-        .tag = tag, .code = code, .slot = 0, .where = {}, .applied = false});
-  else
-    state_.norms.tell_pull(state_.registry.chunk(slot), tag, out);
+  const bool begun =
+      code == reply_code::ok && take_call(state_.registry.chunk(slot), tag, payload, code);
+  if (!begun) out.list.push_back(shard_effects::release{payload});
+  go_on(slot, tag, false, begun, code, out);
 }
 
 void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
   release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
-  if (code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code)) {
+  const bool begun =
+      code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code);
+  go_on(slot, tag, is_final, begun, code, out);
+}
+
+// What follows from a pull or call that is parked now, or is refused with `code`, or is a
+// duplicate.
+void pull_tracker::go_on(std::uint32_t slot, const frame_tag& tag, bool is_final, bool begun,
+                         reply_code code, shard_effects& out) {
+  if (begun) {
     auto& chunk = state_.registry.chunk(slot);
     chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = is_final},
                                state_.steps.decisions());

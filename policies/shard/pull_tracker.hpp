@@ -77,10 +77,13 @@ class pull_tracker {
   };
 
   bool begin(chunk_record& chunk, const frame_tag& tag, bool in_place, reply_code& code);
-  bool take_call(chunk_record& chunk, const frame_tag& tag, payload_handle& payload,
+  bool take_call(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
                  reply_code& code);
   void answer_call(chunk_record& chunk, const frame_tag& tag, reply_code code,
                    shard_effects& out);
+  void park(rank_pulls& last, std::uint64_t clock, std::uint64_t request);
+  void go_on(std::uint32_t slot, const frame_tag& tag, bool is_final, bool begun,
+             reply_code code, shard_effects& out);
   void forget_call(rank_pulls& last);
 
   shard_state& state_;
