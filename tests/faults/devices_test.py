@@ -42,13 +42,9 @@ class Devices(FaultTest):
         expected = self.hash_of(self.run_to_end(self.yaml(0, 1)))
         for seed, transport in enumerate(("auto", "tcp")):
             with self.subTest(transport=transport):
-                run = self.launch(self.yaml(PAUSE, self.on_device(2), replicas=1, transport=transport))
-                order = ("worker-0", "shard-0", "worker-1", "shard-1", "replica-1", "shard-0")
-                self.kill_each(run, order, seed, 0.05)
-                self.assertEqual(run.wait(90), 0, run.output)
-                self.assertEqual(self.hash_of(run), expected)
-                self.assertEqual(self.count_events(run, "process_died"), 6)
-                self.assert_nothing_left(run)
+                self.assert_same_after_kills(
+                    self.yaml(PAUSE, self.on_device(2), replicas=1, transport=transport), expected,
+                    ("worker-0", "shard-0", "worker-1", "shard-1", "replica-1", "shard-0"), seed, 0.05, seconds=90)
 
     def test_goes_back_to_a_checkpoint(self):
         expected = self.hash_of(self.run_to_end(self.yaml(0, 1)))

@@ -81,6 +81,15 @@ class FaultTest(ClusterTest):
                        mended or run.process.poll() is not None, 20, f"{name} is made good; {run.output}")
             time.sleep(chance.uniform(0, rest))  # when, not whether: the moment is what is drawn
 
+    def assert_same_after_kills(self, yaml, expected, names, seed, rest, seconds=60):
+        """Runs a job, kills these processes (kill_each), and finds the hash, each death told, and nothing left."""
+        run = self.launch(yaml)
+        self.kill_each(run, names, seed, rest)
+        self.assertEqual(run.wait(seconds), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertEqual(self.count_events(run, "process_died"), len(names))
+        self.assert_nothing_left(run)
+
     def wait_for_a_clock(self, run):
         """Every worker has made one. The live line may come too late for it: off a terminal it is told every 2 s."""
         def all_have():

@@ -42,13 +42,9 @@ class Norms(FaultTest):
         expected = self.hash_of(self.run_to_end(self.yaml(0)))
         for seed, transport in enumerate(("auto", "tcp")):
             with self.subTest(transport=transport):
-                run = self.launch(self.yaml(6000, replicas=1, transport=transport))
                 order = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
-                self.kill_each(run, [order[kill % 6] for kill in range(9)], seed, 0.02)
-                self.assertEqual(run.wait(60), 0, run.output)
-                self.assertEqual(self.hash_of(run), expected)
-                self.assertEqual(self.count_events(run, "process_died"), 9)
-                self.assert_nothing_left(run)
+                self.assert_same_after_kills(self.yaml(6000, replicas=1, transport=transport), expected,
+                                             [order[kill % 6] for kill in range(9)], seed, 0.02)
 
 
 main()
