@@ -13,20 +13,21 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "batches are read where they lie");
 
-bool is_aligned(const void* memory) {
-  return reinterpret_cast<std::uintptr_t>(memory) % row_batch_alignment == 0;
-}
-
 status corrupt(const std::string& problem) {
   return {errc::corrupt, "a batch of rows " + problem};
 }
 
 }  // namespace
 
+bool ids_ascend(std::span<const std::uint64_t> ids) noexcept {
+  const auto descends = [](std::uint64_t a, std::uint64_t b) { return a >= b; };
+  return std::adjacent_find(ids.begin(), ids.end(), descends) == ids.end();
+}
+
 row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
                                std::uint32_t dim) {
   TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max &&
-                      memory.size() == row_batch_bytes(rows, dim) && is_aligned(memory.data()),
+                      memory.size() == row_batch_bytes(rows, dim) && is_aligned_as_batch(memory.data()),
                   "memory for a batch of this size");
   const row_batch_header header{.rows = rows, .dim = dim};
   const auto values = row_batch_values(rows);
@@ -44,7 +45,7 @@ row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
 
 expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint32_t dim) {
   TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max, "a width of rows");
-  if (memory.size() < row_batch_alignment || !is_aligned(memory.data()))
+  if (memory.size() < row_batch_alignment || !is_aligned_as_batch(memory.data()))
     return fail(corrupt("has no header"));
   row_batch_header header;
   std::memcpy(&header, memory.data(), sizeof header);
@@ -59,9 +60,7 @@ expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint3
       .values = {reinterpret_cast<const float*>(memory.data() + row_batch_values(header.rows)),
                  std::size_t{header.rows} * dim},
       .dim = dim};
-  const auto descends = [](std::uint64_t a, std::uint64_t b) { return a >= b; };
-  if (std::adjacent_find(batch.ids.begin(), batch.ids.end(), descends) != batch.ids.end())
-    return fail(corrupt("has ids that do not ascend"));
+  if (!ids_ascend(batch.ids)) return fail(corrupt("has ids that do not ascend"));
   return batch;
 }
 

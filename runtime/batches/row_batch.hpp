@@ -35,6 +35,9 @@ struct row_batch {
 inline constexpr std::uint64_t row_batch_alignment = 64;
 inline constexpr std::uint32_t row_dim_max = 1U << 16;  // values of a row
 
+inline bool is_aligned_as_batch(const void* memory) noexcept {
+  return reinterpret_cast<std::uintptr_t>(memory) % row_batch_alignment == 0;
+}
 constexpr std::uint64_t aligned_as_batch(std::uint64_t bytes) noexcept {
   return (bytes + row_batch_alignment - 1) / row_batch_alignment * row_batch_alignment;
 }
@@ -57,6 +60,9 @@ struct row_batch_room {
 // writes ids and values. `memory`: row_batch_bytes(rows, dim) bytes, aligned (asserted).
 row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
                                std::uint32_t dim);
+
+// Returns true if each id is above the one before it.
+bool ids_ascend(std::span<const std::uint64_t> ids) noexcept;
 
 // Returns the batch that lies at the begin of `memory`, which somebody else has written.
 // Errors: corrupt (it ends beyond the memory, its rows are of another width, ids do not

@@ -26,6 +26,8 @@ struct row_shape {
 struct row_use {
   std::uint64_t clock = 0;   // of the last push
   std::uint64_t pushes = 0;  // since the row was made
+
+  friend bool operator==(const row_use&, const row_use&) = default;
 };
 
 struct row_layout {

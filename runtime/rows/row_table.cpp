@@ -159,6 +159,24 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   return {};
 }
 
+status row_table::put(std::span<const std::uint64_t> ids, std::span<const float> values,
+                      std::span<const float> states, std::span<const row_use> uses) {
+  const auto [capacity, dim, state_floats] = layout_.shape;
+  TIDEGATE_ASSERT(values.size() == ids.size() * dim &&
+                      states.size() == ids.size() * state_floats && uses.size() == ids.size(),
+                  "all of each row");
+  const change changed(memory_.data());
+  if (rows_.size() < ids.size()) rows_.resize(ids.size());
+  const auto rows = std::span(rows_).first(ids.size());
+  if (const auto count = make_rows(ids, rows); !count) return count.error();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::copy_n(values.data() + i * dim, dim, slabs_.values(rows[i]));
+    std::copy_n(states.data() + i * state_floats, state_floats, slabs_.state(rows[i]));
+    slabs_.use(rows[i]) = uses[i];
+  }
+  return {};
+}
+
 std::size_t row_table::erase(std::span<const std::uint64_t> ids) {
   const change changed(memory_.data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());

@@ -61,6 +61,12 @@ class row_table {
   status update(const row_step& step, std::span<const std::uint64_t> ids,
                 std::span<const float> gradients);
 
+  // Makes or overwrites rows with all that a row has, as it was in another table of this shape:
+  // of ids[i] values [i * dim, (i + 1) * dim), as much state as the optimizer has, and its use.
+  // The ids are distinct. Errors: over_limit (the table is full); then nothing has changed.
+  status put(std::span<const std::uint64_t> ids, std::span<const float> values,
+             std::span<const float> states, std::span<const row_use> uses);
+
   // Returns how many of the ids had a row.
   std::size_t erase(std::span<const std::uint64_t> ids);
 

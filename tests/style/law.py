@@ -24,6 +24,8 @@ PROJECT = {
     "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/functions": [BASE, "include"],
     "runtime/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels"],
+    "runtime/parts": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/rows",
+                      "runtime/batches"],
     # The seam to devices, its backends, what opens them by name, and what works on any.
     "runtime/device": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/device/emulated": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/device"],

@@ -1,0 +1,68 @@
+#include "runtime/batches/row_request.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+void write_header(std::span<std::byte> memory, const row_request_header& header) {
+  std::memset(memory.data(), 0, row_batch_alignment);
+  std::memcpy(memory.data(), &header, sizeof header);
+}
+
+auto bad_request(const std::string& problem) {
+  return fail(errc::corrupt, "a request of rows " + problem);
+}
+
+}  // namespace
+
+std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids) {
+  TIDEGATE_ASSERT(memory.size() == gather_request_bytes(ids) && is_aligned_as_batch(memory.data()),
+                  "memory for a gather of this size");
+  write_header(memory, {.kind = row_request_kind::gather, .rows = ids});
+  const auto end = row_batch_alignment + ids * sizeof(std::uint64_t);
+  std::memset(memory.data() + end, 0, memory.size() - end);
+  return {reinterpret_cast<std::uint64_t*>(memory.data() + row_batch_alignment), ids};
+}
+
+void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
+                std::optional<std::uint64_t> after) {
+  TIDEGATE_ASSERT(memory.size() == scan_request_bytes && is_aligned_as_batch(memory.data()),
+                  "memory for a scan");
+  write_header(memory, {.kind = row_request_kind::scan,
+                        .rows = rows_max,
+                        .has_after = after ? 1U : 0U,
+                        .after = after.value_or(0)});
+}
+
+expected<row_request> read_row_request(std::span<const std::byte> memory) {
+  if (memory.size() < row_batch_alignment || !is_aligned_as_batch(memory.data()))
+    return bad_request("has no header");
+  row_request_header header;
+  std::memcpy(&header, memory.data(), sizeof header);
+  row_request request;
+  request.kind = header.kind;
+  switch (header.kind) {
+    case row_request_kind::gather:
+      if (memory.size() != gather_request_bytes(header.rows))
+        return bad_request("has " + std::to_string(header.rows) + " ids in another size");
+      request.ids = {reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
+                     header.rows};
+      if (!ids_ascend(request.ids)) return bad_request("has ids that do not ascend");
+      return request;
+    case row_request_kind::scan:
+      if (memory.size() != scan_request_bytes || header.rows == 0 || header.has_after > 1)
+        return bad_request("asks for no page that there is");
+      request.rows_max = header.rows;
+      if (header.has_after == 1) request.after = header.after;
+      return request;
+  }
+  return bad_request("is of a kind that nobody knows");
+}
+
+}  // namespace tidegate::runtime

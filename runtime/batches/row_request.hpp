@@ -1,0 +1,61 @@
+// What a worker asks of one part of a table of rows, as it travels in the payload of a frame:
+// the values of certain rows, or a page of the rows that there are.
+//
+//   header   64 bytes: row_request_header, zeros
+//   ids      of a gather, `rows` of 64 bits, ascending, each once; zeros to the next multiple
+//            of 64 bytes
+//
+// A gather is answered with `rows` times dim float32, in the order of the ids, and zeros to the
+// next multiple of 64 bytes. A scan is answered with a batch (row_batch.hpp) of at most `rows`
+// rows, which ascend; a batch with fewer ends the part. Numbers are little-endian, memory is
+// aligned to 64 bytes. Plain views of the caller's memory, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "runtime/base/status.hpp"
+#include "runtime/batches/row_batch.hpp"
+
+namespace tidegate::runtime {
+
+enum class row_request_kind : std::uint32_t { gather = 1, scan = 2 };
+
+struct row_request_header {
+  row_request_kind kind = row_request_kind::gather;
+  std::uint32_t rows = 0;        // gather: ids; scan: of a page at most
+  std::uint32_t has_after = 0;   // scan: 1 if the page begins behind the id `after`
+  std::uint32_t reserved = 0;
+  std::uint64_t after = 0;
+};
+
+// A request in the caller's memory.
+struct row_request {
+  row_request_kind kind = row_request_kind::gather;
+  std::span<const std::uint64_t> ids;  // gather
+  std::uint32_t rows_max = 0;          // scan
+  std::optional<std::uint64_t> after;  // scan: only rows above it
+};
+
+constexpr std::uint64_t gather_request_bytes(std::uint64_t ids) noexcept {
+  return row_batch_values(ids);
+}
+inline constexpr std::uint64_t scan_request_bytes = row_batch_alignment;
+constexpr std::uint64_t gather_answer_bytes(std::uint64_t ids, std::uint32_t dim) noexcept {
+  return aligned_as_batch(ids * dim * sizeof(float));
+}
+
+// Writes the header of a gather of so many ids and the zeros behind them; the caller writes the
+// ids, which it returns. `memory`: gather_request_bytes(ids), aligned (asserted).
+std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids);
+// Writes a scan. `memory`: scan_request_bytes, aligned (asserted).
+void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
+                std::optional<std::uint64_t> after);
+
+// Returns the request that `memory` holds, which somebody else has written. Errors: corrupt (no
+// such kind, another size, ids that do not ascend).
+expected<row_request> read_row_request(std::span<const std::byte> memory);
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,222 @@
+#include "runtime/parts/row_part.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::runtime {
+
+expected<row_part> row_part::create(const row_part_options& options) {
+  auto table = row_table::create(options.rows);
+  if (!table) return fail(table.error());
+  return row_part(options, std::move(*table));
+}
+
+// What `to` meant before is forgotten; nobody reads it any more.
+void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
+  TIDEGATE_ASSERT(std::find(current_.begin(), current_.end(), from) != current_.end(),
+                  "a step begins with the current version");
+  for (auto& change : changes_) std::erase(change.names, to);
+  std::erase(current_, to);
+  notes_ = !current_.empty() && options_.keeps > 0;
+  if (!notes_) {
+    current_.assign(1, to);
+    return;
+  }
+  // The room of the oldest is used again.
+  if (changes_.size() < options_.keeps) changes_.emplace_back();
+  std::rotate(changes_.begin(), changes_.end() - 1, changes_.end());
+  changes_.front().rows.clear();
+  changes_.front().names.assign(current_.begin(), current_.end());
+  current_.assign(1, to);
+}
+
+status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
+  begin_version(next.from, next.to);
+  if (batches.size() == 1 && !next.keeps_sum)
+    return update(next.options, batches.front().batch.ids, batches.front().batch.values);
+  merger_.begin(batches, dim());
+  if (next.keeps_sum) {
+    auto& sum = sums_[next.options.clock % sums_kept];
+    const auto rows = static_cast<std::uint32_t>(merger_.rows_left());
+    const auto room = begin_row_batch(sum.resize(row_batch_bytes(rows, dim())), rows, dim());
+    merger_.next(rows, room.ids.data(), room.values.data());
+    return update(next.options, room.ids, room.values);
+  }
+  ids_.resize(block_rows);
+  values_.resize(block_rows * dim());
+  while (const auto rows = merger_.next(block_rows, ids_.data(), values_.data())) {
+    auto updated = update(next.options, std::span(ids_).first(rows),
+                          std::span(values_).first(rows * dim()));
+    if (!updated.ok()) return updated;
+  }
+  return {};
+}
+
+status row_part::update(const row_step& step, std::span<const std::uint64_t> ids,
+                        std::span<const float> gradients) {
+  if (notes_) note(ids);
+  return table_.update(step, ids, gradients);
+}
+
+// Blocks of a step ascend.
+void row_part::note(std::span<const std::uint64_t> ids) {
+  auto& rows = changes_.front().rows;
+  const auto before = rows.ids.size();
+  rows.ids.insert(rows.ids.end(), ids.begin(), ids.end());
+  rows.values.resize(rows.ids.size() * dim());
+  table_.gather(ids, std::span(rows.values).subspan(before * dim()));
+  numbers_.resize(ids.size());
+  table_.view().index().find(ids, numbers_);
+  for (const auto number : numbers_) rows.existed.push_back(number == no_row ? 0 : 1);
+}
+
+void row_part::keep_sum(std::uint64_t clock, std::span<const std::byte> batch) {
+  sums_[clock % sums_kept].assign(batch);
+}
+
+std::uint64_t row_part::answer_bytes(const row_request& request) const {
+  if (request.kind == row_request_kind::gather)
+    return gather_answer_bytes(request.ids.size(), dim());
+  return row_batch_bytes(request.rows_max, dim());
+}
+
+std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& request,
+                             std::span<std::byte> into) const {
+  if (request.kind == row_request_kind::scan) return scan(version_buffer, request, into);
+  TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
+  const auto floats = request.ids.size() * dim();
+  auto* values = reinterpret_cast<float*>(into.data());
+  gather(version_buffer, request.ids, {values, floats});
+  std::fill(into.begin() + static_cast<std::ptrdiff_t>(floats * sizeof(float)), into.end(),
+            std::byte{0});
+  return into.size();
+}
+
+// From the newest to the one that the version buffer lies before.
+template <class Visit>
+void row_part::visit_changes(std::uint32_t version_buffer, const Visit& visit) const {
+  const auto has = [&](const std::vector<std::uint32_t>& names) {
+    return std::find(names.begin(), names.end(), version_buffer) != names.end();
+  };
+  if (has(current_)) return;
+  for (const auto& change : changes_) {
+    visit(change.rows);
+    if (has(change.names)) return;
+  }
+  TIDEGATE_ASSERT(false, "a version that is kept");
+}
+
+void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
+                      std::span<float> out) const {
+  table_.gather(ids, out);
+  visit_changes(version_buffer, [&](const row_delta& rows) {
+    auto at = rows.ids.begin();
+    for (std::size_t i = 0; i < ids.size() && at != rows.ids.end(); ++i) {
+      at = std::lower_bound(at, rows.ids.end(), ids[i]);
+      if (at == rows.ids.end() || *at != ids[i]) continue;
+      const auto row = static_cast<std::size_t>(at - rows.ids.begin());
+      std::copy_n(rows.values.data() + row * dim(), dim(), out.data() + i * dim());
+    }
+  });
+}
+
+std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(table_.size());
+  table_.view().index().for_each([&](std::uint64_t id, row_number) { ids.push_back(id); });
+  std::sort(ids.begin(), ids.end());
+  visit_changes(version_buffer, [&](const row_delta& rows) {
+    std::vector<std::uint64_t> were;
+    for (std::size_t i = 0; i < rows.ids.size(); ++i)
+      if (rows.existed[i] != 0) were.push_back(rows.ids[i]);
+    std::vector<std::uint64_t> others;
+    std::set_difference(ids.begin(), ids.end(), rows.ids.begin(), rows.ids.end(),
+                        std::back_inserter(others));
+    ids.clear();
+    std::set_union(others.begin(), others.end(), were.begin(), were.end(),
+                   std::back_inserter(ids));
+  });
+  return ids;
+}
+
+std::size_t row_part::scan(std::uint32_t version_buffer, const row_request& request,
+                           std::span<std::byte> into) const {
+  const auto all = ids_of(version_buffer);
+  const auto begin =
+      request.after ? std::upper_bound(all.begin(), all.end(), *request.after) : all.begin();
+  const auto rows = static_cast<std::uint32_t>(
+      std::min<std::size_t>(static_cast<std::size_t>(all.end() - begin), request.rows_max));
+  const auto bytes = row_batch_bytes(rows, dim());
+  TIDEGATE_ASSERT(bytes <= into.size(), "room for the answer");
+  const auto room = begin_row_batch(into.first(bytes), rows, dim());
+  std::copy_n(begin, rows, room.ids.begin());
+  gather(version_buffer, room.ids, room.values);
+  return bytes;
+}
+
+row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> kept) const {
+  const auto has = [](const std::vector<std::uint32_t>& names, std::uint32_t name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  TIDEGATE_ASSERT(has(current_, current), "an image is of the current version");
+  row_image image;
+  image.dim = dim();
+  image.state_floats = state_floats();
+  image.ids = ids_of(current);
+  const auto rows = image.ids.size();
+  std::vector<row_number> numbers(rows);
+  table_.view().index().find(image.ids, numbers);
+  image.values.resize(rows * dim());
+  image.states.resize(rows * state_floats());
+  image.uses.resize(rows);
+  const auto& slabs = table_.view().slabs();
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(slabs.values(numbers[i]), dim(), image.values.data() + i * dim());
+    std::copy_n(slabs.state(numbers[i]), state_floats(),
+                image.states.data() + i * state_floats());
+    image.uses[i] = slabs.use(numbers[i]);
+  }
+  // Nothing has changed since a version that lies where the one after it does.
+  const auto* names = &current_;
+  auto next = changes_.begin();
+  for (const auto name : kept) {
+    auto& delta = image.kept.emplace_back();
+    if (has(*names, name)) continue;
+    TIDEGATE_ASSERT(next != changes_.end() && has(next->names, name), "a version that is kept");
+    delta = next->rows;
+    names = &next->names;
+    ++next;
+  }
+  return image;
+}
+
+status row_part::restore(const row_image& image, std::uint32_t current,
+                         std::span<const std::uint32_t> kept) {
+  if (image.dim != dim() || image.state_floats != state_floats() ||
+      image.kept.size() != kept.size())
+    return {errc::corrupt, "rows of " + std::to_string(image.dim) + " values and " +
+                               std::to_string(image.state_floats) + " of state, " +
+                               std::to_string(image.kept.size()) + " versions before; table " +
+                               options_.rows.name + " has others"};
+  auto table = row_table::create(options_.rows);
+  if (!table) return table.error();
+  table_ = std::move(*table);
+  current_.assign(1, current);
+  changes_.clear();
+  auto* names = &current_;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (image.kept[i].ids.empty()) {
+      names->push_back(kept[i]);
+      continue;
+    }
+    changes_.push_back({.names = {kept[i]}, .rows = image.kept[i]});
+    names = &changes_.back().names;
+  }
+  return table_.put(image.ids, image.values, image.states, image.uses);
+}
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,115 @@
+// One part of a table of rows, as the process that owns it keeps it: the rows (runtime/rows),
+// what the last steps have changed, and the sums of steps for a replica. Steps are made in
+// place; readers of versions before are shown what was there.
+//
+// A version lies in a version buffer (policies/shard/effects.hpp). Here such a buffer is a
+// name: a step from one name to another keeps the rows that it changes as they were, and what
+// the names of the last few versions meant is read by putting these back.
+//
+// One thread. Once warm, steps allocate nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+#include "runtime/batches/batch_merger.hpp"
+#include "runtime/batches/row_request.hpp"
+#include "runtime/parts/cache_lines.hpp"
+#include "runtime/parts/row_image.hpp"
+#include "runtime/rows/row_table.hpp"
+
+namespace tidegate::runtime {
+
+struct row_part_options {
+  row_table_options rows;
+  std::uint32_t keeps = 0;  // versions before the current one that may be read
+};
+
+class row_part {
+ public:
+  static constexpr std::size_t sums_kept = 2;  // by clock
+
+  // Errors: those of row_table::create.
+  static expected<row_part> create(const row_part_options& options);
+
+  struct step {
+    row_step options;
+    std::uint32_t from = 0;  // version buffers
+    std::uint32_t to = 0;
+    bool keeps_sum = false;
+  };
+  // Makes one step of the rows of these batches, which ascend in rank; reads the batches until
+  // it returns. Errors: over_limit (no room for new rows): then rows may be missing, and the
+  // part is of no use any more.
+  status apply(const step& next, std::span<const batch_merger::input> batches);
+
+  // The sum of a step that was kept, as a batch, until the next but one.
+  std::span<const std::byte> sum_of(std::uint64_t clock) const {
+    return sums_[clock % sums_kept].bytes();
+  }
+  // Keeps the batch of a step with a single one.
+  void keep_sum(std::uint64_t clock, std::span<const std::byte> batch);
+
+  // Returns how many bytes answer() writes at most.
+  std::uint64_t answer_bytes(const row_request& request) const;
+  // Answers a request as of this version buffer, that of the current version or one that is
+  // kept. `into`: answer_bytes(request), aligned as batches are. Returns the bytes written.
+  std::size_t answer(std::uint32_t version_buffer, const row_request& request,
+                     std::span<std::byte> into) const;
+
+  // Returns all rows of the current version, which `current` names, and what is kept of the
+  // versions that `kept` names, the newest first.
+  row_image image(std::uint32_t current, std::span<const std::uint32_t> kept) const;
+  // Becomes what the image is of, which another process has given. `current` and `kept` are
+  // the names that versions have from now on. Errors: over_limit, io_error; corrupt (an image
+  // of another shape).
+  status restore(const row_image& image, std::uint32_t current,
+                 std::span<const std::uint32_t> kept);
+
+  std::uint64_t rows() const noexcept { return table_.size(); }
+  std::uint32_t dim() const noexcept { return options_.rows.dim; }
+  std::uint32_t state_floats() const noexcept {
+    return runtime::state_floats(options_.rows.optimizer.kind, dim());
+  }
+  const row_table& table() const noexcept { return table_; }
+
+ private:
+  // The rows that a step has changed, as they were before it.
+  struct change {
+    std::vector<std::uint32_t> names;  // version buffers that lie before it and after the next
+    row_delta rows;
+  };
+  // Rows that are merged and stepped at a time.
+  static constexpr std::size_t block_rows = 4096;
+
+  row_part(const row_part_options& options, row_table table)
+      : options_(options), table_(std::move(table)) {}
+
+  void begin_version(std::uint32_t from, std::uint32_t to);
+  status update(const row_step& step, std::span<const std::uint64_t> ids,
+                std::span<const float> gradients);
+  void note(std::span<const std::uint64_t> ids);
+  template <class Visit>
+  void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
+  void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
+              std::span<float> out) const;
+  std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
+  std::size_t scan(std::uint32_t version_buffer, const row_request& request,
+                   std::span<std::byte> into) const;
+
+  row_part_options options_;
+  row_table table_;
+  std::vector<std::uint32_t> current_{0};  // names of the current version
+  std::vector<change> changes_;            // the newest first
+  bool notes_ = false;                     // the step being made is noted in changes_.front()
+  cache_lines sums_[sums_kept];
+  batch_merger merger_;
+  std::vector<std::uint64_t> ids_;  // of a block
+  std::vector<float> values_;
+  std::vector<row_number> numbers_;
+};
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,236 @@
+#include "runtime/parts/row_part.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/rng.hpp"
+#include "tests/runtime/batches/batch_memory.hpp"
+#include "tests/support/allocations.hpp"
+
+namespace tidegate::runtime {
+namespace {
+
+constexpr std::uint32_t dim = 5;
+constexpr std::uint64_t ids_below = 400;
+
+row_part part_of(std::uint32_t keeps, std::uint64_t capacity = 10'000,
+                 row_optimizer_kind kind = row_optimizer_kind::adam) {
+  row_part_options options;
+  options.rows.name = "user";
+  options.rows.capacity = capacity;
+  options.rows.dim = dim;
+  options.rows.optimizer.kind = kind;
+  options.keeps = keeps;
+  auto part = row_part::create(options);
+  EXPECT_TRUE(part) << part.error().message();
+  return std::move(*part);
+}
+
+// The batches of a step, of some workers.
+struct step_batches {
+  step_batches(std::uint64_t seed, std::size_t workers, std::size_t rows) {
+    for (std::size_t rank = 0; rank < workers; ++rank) {
+      const random_push push(seed * 31 + rank, rows, ids_below, dim);
+      batch_writer writer;
+      writer.begin(push.ids, 0, 1);
+      auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
+      writer.write(0, push.gradients, dim, memory.bytes());
+      inputs.push_back({static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
+    }
+  }
+  std::deque<batch_memory> memories;
+  std::vector<batch_merger::input> inputs;
+};
+
+std::vector<std::uint64_t> all_ids() {
+  std::vector<std::uint64_t> ids(ids_below);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  return ids;
+}
+
+std::vector<float> gathered(const row_part& part, std::uint32_t version_buffer) {
+  const auto ids = all_ids();
+  const row_request request{.kind = row_request_kind::gather, .ids = ids};
+  cache_lines room;
+  const auto into = room.resize(part.answer_bytes(request));
+  EXPECT_EQ(part.answer(version_buffer, request, into), into.size());
+  const auto* values = reinterpret_cast<const float*>(room.bytes().data());
+  return {values, values + ids.size() * dim};
+}
+
+// All rows that there are, in pages.
+std::map<std::uint64_t, std::vector<float>> scanned(const row_part& part,
+                                                    std::uint32_t version_buffer,
+                                                    std::uint32_t page) {
+  std::map<std::uint64_t, std::vector<float>> rows;
+  row_request request{.kind = row_request_kind::scan, .ids = {}, .rows_max = page, .after = {}};
+  while (true) {
+    cache_lines room;
+    const auto into = room.resize(part.answer_bytes(request));
+    const auto bytes = part.answer(version_buffer, request, into);
+    const auto batch = read_row_batch(room.bytes().first(bytes), dim);
+    EXPECT_TRUE(batch);
+    for (std::size_t i = 0; i < batch->ids.size(); ++i) {
+      const auto row = batch->row(i);
+      EXPECT_TRUE(rows.emplace(batch->ids[i], std::vector(row.begin(), row.end())).second);
+    }
+    if (batch->ids.size() < page) return rows;
+    request.after = batch->ids.back();
+  }
+}
+
+row_part::step step_of(std::uint64_t clock, std::uint32_t from, std::uint32_t to,
+                       bool keeps_sum = false) {
+  return {.options = {.clock = clock, .scale = 0.5F, .rate = 1.0F},
+          .from = from,
+          .to = to,
+          .keeps_sum = keeps_sum};
+}
+
+struct version {
+  std::uint32_t name = 0;
+  std::vector<float> values;
+  std::map<std::uint64_t, std::vector<float>> rows;
+};
+
+void expect_versions(const row_part& part, const std::deque<version>& versions) {
+  for (const auto& kept : versions) {
+    EXPECT_EQ(gathered(part, kept.name), kept.values);
+    EXPECT_EQ(scanned(part, kept.name, 7), kept.rows);
+  }
+}
+
+TEST(row_part, shows_the_versions_before_as_they_were) {
+  constexpr std::uint32_t keeps = 3;
+  auto part = part_of(keeps);
+  rng random(1);
+  std::deque<version> versions{{0, gathered(part, 0), {}}};
+  for (std::uint64_t clock = 0; clock < 60; ++clock) {
+    // Some version buffer that none of the kept versions lies in.
+    const auto is_taken = [&](std::uint32_t name) {
+      return std::any_of(versions.begin(), versions.end(),
+                         [&](const version& kept) { return kept.name == name; });
+    };
+    auto to = static_cast<std::uint32_t>(random.below(8));
+    while (is_taken(to)) to = (to + 1) % 8;
+    const step_batches batches(clock, 1 + random.below(3), random.below(200));
+    ASSERT_TRUE(part.apply(step_of(clock, versions.front().name, to), batches.inputs).ok());
+    versions.push_front({to, gathered(part, to), scanned(part, to, 64)});
+    if (versions.size() > keeps + 1) versions.pop_back();
+    expect_versions(part, versions);
+  }
+  EXPECT_GT(part.rows(), 300U);
+}
+
+TEST(row_part, a_step_in_place_keeps_nothing) {
+  auto part = part_of(2);
+  const step_batches first(1, 2, 100);
+  const step_batches second(2, 2, 100);
+  ASSERT_TRUE(part.apply(step_of(0, 0, 0), first.inputs).ok());
+  ASSERT_TRUE(part.apply(step_of(1, 0, 4), second.inputs).ok());
+  EXPECT_NE(gathered(part, 0), gathered(part, 4));
+  EXPECT_EQ(part.image(4, std::vector<std::uint32_t>{0}).kept.size(), 1U);
+}
+
+TEST(row_part, is_the_same_elsewhere_from_its_image) {
+  auto part = part_of(3);
+  std::vector<version> versions{{0, gathered(part, 0), {}}};
+  for (std::uint32_t clock = 0; clock < 5; ++clock) {
+    const step_batches batches(clock, 2, 80);
+    ASSERT_TRUE(part.apply(step_of(clock, clock, clock + 1), batches.inputs).ok());
+    versions.push_back({clock + 1, gathered(part, clock + 1), scanned(part, clock + 1, 50)});
+  }
+  // Twice the same version: nobody pushed in the clock between.
+  const std::vector<std::uint32_t> kept{5, 4, 3};
+  const auto image = part.image(5, kept);
+  std::vector<std::byte> bytes(image_bytes(image));
+  encode_image(image, bytes);
+  const auto decoded = decode_image(bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, image);
+
+  auto other = part_of(3);
+  const step_batches before(77, 1, 100);
+  ASSERT_TRUE(other.apply(step_of(0, 0, 0), before.inputs).ok());
+  ASSERT_TRUE(other.restore(*decoded, 0, std::vector<std::uint32_t>{1, 2, 3}).ok());
+  EXPECT_EQ(other.table().hash(), part.table().hash());
+  expect_versions(other, {{0, versions[5].values, versions[5].rows},
+                          {1, versions[5].values, versions[5].rows},
+                          {2, versions[4].values, versions[4].rows},
+                          {3, versions[3].values, versions[3].rows}});
+  const step_batches after(99, 3, 80);
+  ASSERT_TRUE(part.apply(step_of(5, 5, 6), after.inputs).ok());
+  ASSERT_TRUE(other.apply(step_of(5, 0, 4), after.inputs).ok());
+  EXPECT_EQ(other.table().hash(), part.table().hash());
+  expect_versions(other, {{1, versions[5].values, versions[5].rows},
+                          {2, versions[4].values, versions[4].rows}});
+}
+
+TEST(row_part, the_sum_of_a_step_is_the_step_elsewhere) {
+  auto part = part_of(0);
+  auto replica = part_of(0);
+  for (std::uint64_t clock = 0; clock < 10; ++clock) {
+    const step_batches batches(clock, 1 + clock % 4, 150);
+    ASSERT_TRUE(part.apply(step_of(clock, 0, 0, true), batches.inputs).ok());
+    const auto sum = read_row_batch(part.sum_of(clock), dim);
+    ASSERT_TRUE(sum);
+    const batch_merger::input input{0, *sum};
+    ASSERT_TRUE(replica.apply(step_of(clock, 0, 0), {&input, 1}).ok());
+    EXPECT_EQ(replica.table().hash(), part.table().hash());
+  }
+}
+
+TEST(row_part, blocks_of_a_step_are_one_step) {
+  constexpr std::size_t many = 10'000;
+  const auto big_step = [&](std::size_t workers, bool keeps_sum) {
+    row_part_options options;
+    options.rows = {.name = "user", .seed = 1, .capacity = 100'000, .dim = dim};
+    options.keeps = 1;
+    auto part = *row_part::create(options);
+    std::deque<batch_memory> memories;
+    std::vector<batch_merger::input> inputs;
+    for (std::size_t rank = 0; rank < workers; ++rank) {
+      const random_push push(7 + rank, many, 1U << 20U, dim);
+      batch_writer writer;
+      writer.begin(push.ids, 0, 1);
+      auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
+      writer.write(0, push.gradients, dim, memory.bytes());
+      inputs.push_back({static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
+    }
+    EXPECT_TRUE(part.apply(step_of(0, 0, 1, keeps_sum), inputs).ok());
+    return part.table().hash();
+  };
+  EXPECT_EQ(big_step(2, false), big_step(2, true));
+  EXPECT_EQ(big_step(1, false), big_step(1, true));
+}
+
+TEST(row_part, a_full_part_says_so) {
+  auto part = part_of(0, 20);
+  const step_batches batches(1, 2, 100);
+  const auto full = part.apply(step_of(0, 0, 0), batches.inputs);
+  EXPECT_EQ(full.code(), errc::over_limit);
+  EXPECT_NE(full.message().find("table user: no room"), std::string::npos) << full.message();
+}
+
+TEST(row_part, steps_allocate_nothing_once_warm) {
+  auto part = part_of(2);
+  std::deque<step_batches> batches;
+  for (std::uint64_t clock = 0; clock < 40; ++clock) batches.emplace_back(clock % 8, 3, 150);
+  std::uint32_t at = 0;
+  const auto make = [&](std::uint64_t clock) {
+    const auto to = (at + 1) % 4;
+    ASSERT_TRUE(part.apply(step_of(clock, at, to, clock % 2 == 0), batches[clock].inputs).ok());
+    at = to;
+  };
+  for (std::uint64_t clock = 0; clock < 24; ++clock) make(clock);
+  const auto before = tests::allocations();
+  for (std::uint64_t clock = 24; clock < 40; ++clock) make(clock);
+  EXPECT_EQ(tests::allocations(), before);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime
