@@ -78,8 +78,9 @@ status aggregator_shell::open_table(const policies::open_table_call& call) {
   return {};
 }
 
-void aggregator_shell::apply(const effects::apply&, inputs) {
+policies::reply_code aggregator_shell::apply(const effects::apply&, inputs) {
   TIDEGATE_ASSERT(false, "an aggregator hands on what is pushed");
+  return policies::reply_code::ok;
 }
 
 double aggregator_shell::measure(const effects::measure&, inputs) {

@@ -53,7 +53,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   using effects = policies::ingress_shell::effects;
   using inputs = policies::ingress_shell::inputs;
 
-  void apply(const effects::apply& step, inputs from) override;
+  policies::reply_code apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
   void show(std::span<const std::uint32_t>, std::uint32_t) override {}  // they are as they came
   void hand_on(const effects::hand_on& step, inputs from) override;

@@ -1,6 +1,7 @@
 #include "actors/chunks/shard_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -41,6 +42,7 @@ shard_memory::array_name shard_store::state_name(std::uint32_t slot, std::uint32
 status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
                               const store_options& options) {
+  if (table.rows.dim > 0) return add_rows(table, chunks, options);
   const auto optimizer = table.optimizer;
   const auto arrays = policies::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
@@ -78,6 +80,20 @@ status shard_store::add_table(const policies::open_table_call& table,
   for (const auto& chunk : chunks)
     for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
   return {};
+}
+
+// In the memory of the host, also where other tables are stepped on a device.
+status shard_store::add_rows(const policies::open_table_call& table,
+                             std::span<const policies::owned_chunk> chunks,
+                             const store_options& options) {
+  for (const auto& chunk : chunks) {
+    auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
+    state.optimizer = table.optimizer;
+    state.reduce = options.reduce;
+    state.table = table.table;
+    state.about = describe_new(table, chunk);
+  }
+  return memory_.add_rows(table, chunks, options.reduce, options.keeps);
 }
 
 status shard_store::check_inputs(std::uint32_t inputs) const {
@@ -147,6 +163,7 @@ std::span<float> shard_store::sum_at(std::uint32_t slot, std::uint64_t clock) co
 
 void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
                            policies::payload_handle gradient) {
+  if (has_rows(slot)) return rows().keep_sum(slot, clock, memory_.payload_bytes(gradient));
   const auto sum = sum_at(slot, clock);
   std::copy_n(memory_.gradient(gradient), sum.size(), sum.begin());
 }
@@ -165,6 +182,14 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
               "the checkpoint has table '" + state.about.table +
                   "' in other chunks: cluster.chunk_bytes must be what it was"};
     const auto& about = stored[chunk.chunk].stored.about;
+    if (about.rows != state.about.rows)
+      return {runtime::errc::invalid_argument,
+              "the checkpoint has table '" + state.about.table + "' of other rows"};
+    if (has_rows(chunk.slot)) {
+      if (auto part = rows().restore(from, table, folder, chunk); !part.ok()) return part;
+      core.snapshots().restore(chunk.slot, about.version, about.ranks);
+      continue;
+    }
     values.resize(chunk.elements);
     for (std::uint32_t i = 0; i < policies::chunk_arrays(about); ++i) {
       if (auto read = from.read(folder, table, i, chunk.first, values); !read.ok()) return read;
@@ -178,16 +203,40 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
   return {};
 }
 
+void shard_store::copy_out(const array_name& array, std::span<float> to,
+                           std::shared_ptr<const void> keeps) {
+  if (!has_rows(array.slot)) return engine_->read(array, to, std::move(keeps));
+  rows().copy_out(array.slot, static_cast<std::size_t>(array.of), array.version_buffer, to);
+}
+
+std::span<const float> shard_store::gradient(std::uint32_t slot,
+                                             policies::payload_handle handle) const {
+  if (!has_rows(slot)) return {memory_.gradient(handle), chunks_[slot].elements};
+  return {memory_.gradient(handle), memory_.payload_bytes(handle).size() / sizeof(float)};
+}
+
 shard_memory::description shard_store::describe(std::uint32_t slot) const {
   const auto& chunk = chunks_[slot];
   description result{.table = chunk.table, .about = chunk.about};
+  if (has_rows(slot)) {
+    rows().describe(slot, result.about);
+    return result;
+  }
   const auto& powers = engine_->powers(slot);
   result.about.beta1_power = powers.beta1;
   result.about.beta2_power = powers.beta2;
   return result;
 }
 
-void shard_store::apply(const effects::apply& apply, inputs from) {
+status shard_store::apply_rows(const effects::apply& apply, inputs from) {
+  batches_.clear();
+  for (const auto& input : from)
+    batches_.push_back({input.rank, memory_.payload_bytes(input.payload)});
+  return rows().apply(apply, batches_);
+}
+
+status shard_store::apply(const effects::apply& apply, inputs from) {
+  if (has_rows(apply.slot)) return apply_rows(apply, from);
   const auto& chunk = chunks_[apply.slot];
   chunk_engine::step step{.slot = apply.slot,
                           .from = apply.from,
@@ -209,12 +258,14 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
                  policies::norm_factor(chunk.clip_norm, apply.squares.value_or(0.0));
   }
   engine_->apply(step, from);
+  return {};
 }
 
 // Initial parameters, and what is only summed, are no gradient of the model.
 double shard_store::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_[step.slot];
-  if (chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0)) return 0;
+  if (has_rows(step.slot) || chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0))
+    return 0;
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
@@ -224,11 +275,16 @@ double shard_store::measure(const effects::measure& step, inputs from) {
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+  if (has_rows(slot)) {
+    const auto batch = rows().sum_of(slot, clock);
+    return {reinterpret_cast<const float*>(batch.data()), batch.size() / sizeof(float)};
+  }
   return sum_at(slot, clock);
 }
 
 std::shared_ptr<const std::vector<float>> shard_store::seed_of(
     const effects::seed& item, const policies::shard_core::seed_state& state) {
+  if (has_rows(item.slot)) return rows().seed_of(item, state);
   const auto& chunk = chunks_[item.slot];
   const auto& powers = engine_->powers(item.slot);
   policies::chunk_seed seed;
@@ -251,6 +307,7 @@ std::shared_ptr<const std::vector<float>> shard_store::seed_of(
 }
 
 std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+  if (has_rows(slot)) return rows().seed_bytes_max(slot, workers);
   policies::chunk_seed seed;
   seed.state.now.ranks.resize(workers);
   seed.states = 2;
@@ -261,6 +318,7 @@ std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t work
 
 runtime::expected<policies::chunk_seed> shard_store::take_seed(
     std::uint32_t slot, std::span<const std::byte> bytes) {
+  if (has_rows(slot)) return rows().take_seed(slot, bytes);
   const auto& chunk = chunks_[slot];
   auto seed = policies::decode_seed(bytes);
   if (!seed) return seed;

@@ -46,23 +46,19 @@ class shard_store final : public shard_memory {
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
   void copy_out(const array_name& array, std::span<float> to,
-                std::shared_ptr<const void> keeps) override {
-    engine_->read(array, to, std::move(keeps));
-  }
+                std::shared_ptr<const void> keeps) override;
   runtime::status poll() override { return engine_->poll(); }
   void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override {
     engine_->show(slots, version_buffer);
   }
-  void apply(const effects::apply& step, inputs from) override;
+  runtime::status apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
 
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override {
     return memory_.payload_bytes(handle);
   }
   std::span<const float> gradient(std::uint32_t slot,
-                                  policies::payload_handle handle) const override {
-    return {memory_.gradient(handle), chunks_[slot].elements};
-  }
+                                  policies::payload_handle handle) const override;
   std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const override;
   void keep_sum(std::uint32_t slot, std::uint64_t clock,
                 policies::payload_handle gradient) override;
@@ -99,6 +95,13 @@ class shard_store final : public shard_memory {
 
   shard_store(std::shared_ptr<runtime::memory_source> source,
               std::unique_ptr<runtime::devices::device> on);
+  row_store& rows() noexcept { return memory_.rows(); }
+  const row_store& rows() const noexcept { return memory_.rows(); }
+  bool has_rows(std::uint32_t slot) const { return rows().has(slot); }
+  runtime::status add_rows(const policies::open_table_call& table,
+                           std::span<const policies::owned_chunk> chunks,
+                           const store_options& options);
+  runtime::status apply_rows(const effects::apply& step, inputs from);
   static array_name state_name(std::uint32_t slot, std::uint32_t index);
   runtime::status check_inputs(std::uint32_t inputs) const;
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
@@ -110,6 +113,7 @@ class shard_store final : public shard_memory {
   std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
   std::vector<chunk_state> chunks_;                            // by slot
   std::vector<runtime::kernels::gradient> gradients_;          // of the step being measured
+  std::vector<row_store::input> batches_;                      // of the step being made
   std::shared_ptr<runtime::window_map> primary_ =
       std::make_shared<runtime::window_map>();     // its memory, as a replica
   std::map<std::uint32_t, runtime::window> lent_;  // likewise: sums, by table

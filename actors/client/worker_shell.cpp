@@ -116,11 +116,13 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
   carry_out();
 }
 
-void worker_shell::open(std::uint32_t table, std::vector<policies::chunk_place> places) {
-  places_[table] = memory_.place_of_gradients(table);
-  core_.open(table, std::move(places), [this](std::uint32_t shard) {
-    return home_.shares_memory_with(addresses_[shard]);
-  });
+void worker_shell::open(std::uint32_t table, std::vector<policies::chunk_place> places,
+                        bool has_rows) {
+  if (!has_rows) places_[table] = memory_.place_of_gradients(table);
+  core_.open(
+      table, std::move(places),
+      [this](std::uint32_t shard) { return home_.shares_memory_with(addresses_[shard]); },
+      has_rows);
   look_soon();
 }
 
@@ -163,7 +165,7 @@ runtime::buffer worker_shell::place(const runtime::frame_header& header) {
   }
   const auto& where = core_.worker().tables().place_of(header.table, header.chunk);
   const auto room = header.kind == frame_kind::call_reply
-                        ? memory_.room_for_results(where, header.table)
+                        ? memory_.room_for_results(where, header.table, header.payload_bytes)
                         : memory_.room_for(where, header.table);
   if (room.empty()) return {};
   core_.begin_reply(header);
@@ -205,14 +207,18 @@ void worker_shell::send_device_places(std::uint32_t shard,
 // Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.
 void worker_shell::send_gradient(const policies::worker_effects::send& push,
                                  const runtime::frame_header& header, std::uint64_t priority) {
-  const auto* const gradient = memory_.gradient(push.table, push.half);
-  sender_.send(shards_[push.shard], header,
-               std::as_bytes(std::span(gradient + push.first, push.elements)), priority);
+  const auto payload = memory_.payload_of(push);
+  auto with_size = header;
+  with_size.payload_bytes = payload.size();
+  sender_.send(shards_[push.shard], with_size, payload, priority);
 }
 
 // Its memory stays, and a shard knows an old call by its number.
 void worker_shell::send_call(std::uint32_t shard, const runtime::frame_header& header) {
-  sender_.send(shards_[shard], header, memory_.call_of(header.table),
+  const auto call = memory_.call_of(header.table, header.chunk);
+  auto with_size = header;
+  with_size.payload_bytes = call.size();
+  sender_.send(shards_[shard], with_size, call,
                policies::use_order(header.clock, header.table));
 }
 

@@ -28,16 +28,19 @@ class worker_memory {
 
   // Where shards of this host read the gradients.
   virtual runtime::place_wire place_of_gradients(std::uint32_t table) const = 0;
-  // All elements that were pushed in this half, until the push is acknowledged.
-  virtual const float* gradient(std::uint32_t table, std::uint32_t half) const = 0;
+  // What a push of a chunk sends, until it is acknowledged: its elements, or the batch of a
+  // part of a table of rows.
+  virtual std::span<const std::byte> payload_of(
+      const policies::worker_effects::send& push) const = 0;
   // Where the parameters of a chunk arrive. Empty: nobody wants them.
   virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                         std::uint32_t table) = 0;
-  // The call of a table that is under way, in call_payload_bytes that stay mapped, and where
-  // the results of a chunk arrive. Empty: nobody wants them.
-  virtual std::span<const std::byte> call_of(std::uint32_t table) const = 0;
+  // The call of a chunk that is under way, or the request of rows of a part, which stays
+  // mapped; and where so many bytes of its results arrive. Empty: nobody wants them.
+  virtual std::span<const std::byte> call_of(std::uint32_t table,
+                                             std::uint32_t chunk) const = 0;
   virtual std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
-                                                std::uint32_t table) = 0;
+                                                std::uint32_t table, std::uint64_t bytes) = 0;
   // The part of a table on a shard, which has moved so often, may be read where `place` says.
   // Errors: unavailable, corrupt.
   virtual runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
@@ -94,7 +97,8 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   bool shards_move() const noexcept { return shards_move_; }
   void shard_moved(const policies::shard_moved& moved);
   // client_core::open, of a table whose memory is there.
-  void open(std::uint32_t table, std::vector<policies::chunk_place> places);
+  void open(std::uint32_t table, std::vector<policies::chunk_place> places,
+            bool has_rows = false);
   // Begins an operation: see client_core::begin. carry_out() follows.
   template <class Call>
   runtime::errc begin(const Call& call) {

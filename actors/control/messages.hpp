@@ -34,8 +34,13 @@ auto inspect(Inspector& f, init_spec& x) {
   return f(caf::meta::type_name("tidegate::init_spec"), x.kind, x.value);
 }
 template <class Inspector>
+auto inspect(Inspector& f, rows_spec& x) {
+  return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init);
+}
+template <class Inspector>
 auto inspect(Inspector& f, table_spec& x) {
-  return f(caf::meta::type_name("tidegate::table_spec"), x.name, x.shape, x.optimizer, x.init);
+  return f(caf::meta::type_name("tidegate::table_spec"), x.name, x.shape, x.optimizer, x.init,
+           x.rows);
 }
 template <class Inspector>
 auto inspect(Inspector& f, chunk_place& x) {
@@ -60,7 +65,7 @@ auto inspect(Inspector& f, checkpoint_id& x) {
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
   return f(caf::meta::type_name("tidegate::open_table_call"), x.token, x.table, x.optimizer,
-           x.init, x.init_key, x.places, x.name, x.shape, x.restore, x.first_clocks);
+           x.init, x.init_key, x.places, x.name, x.shape, x.restore, x.first_clocks, x.rows);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_call& x) {
@@ -147,7 +152,7 @@ auto inspect(Inspector& f, shard_moved& x) {
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
   return f(caf::meta::type_name("tidegate::table_grant"), x.table, x.elements, x.name, x.places,
-           x.lazy);
+           x.lazy, x.rows);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_hello& x) {

@@ -54,9 +54,11 @@ status checkpoint_keeper::find(const policies::job_spec& job,
   found.id = manifest.id;
   found.clock = manifest.clock;
   found.left = manifest.left;
-  for (std::size_t i = 0; i < manifest.tables.size(); ++i)
-    found.tables.push_back({manifest.tables[i].name, manifest.tables[i].shape,
-                            (*newest)->chunks(i).front().stored.about.optimizer});
+  for (std::size_t i = 0; i < manifest.tables.size(); ++i) {
+    const auto& about = (*newest)->chunks(i).front().stored.about;
+    found.tables.push_back(
+        {manifest.tables[i].name, manifest.tables[i].shape, about.optimizer, about.rows});
+  }
   log::info("job " + job.name + " goes on from checkpoint " + to_string(found.id) + ", clock " +
             std::to_string(found.clock));
   return {};

@@ -60,6 +60,21 @@ class ingress_memory {
   virtual std::span<const std::byte> call_bytes(policies::payload_handle call) const = 0;
   virtual void release(policies::payload_handle payload) = 0;
 
+  // Parts of tables of rows have payloads of any size. A place for a batch or a request; a look
+  // whether what has arrived there is one (errors: corrupt); and the answer to a request as of
+  // a version buffer, empty if memory is short.
+  virtual runtime::buffer lease_rows(std::size_t /*bytes*/) { return {}; }
+  virtual runtime::status check_rows(const runtime::frame_header& /*header*/,
+                                     std::uint32_t /*slot*/,
+                                     std::span<const std::byte> /*bytes*/) const {
+    return {runtime::errc::corrupt, "rows are not kept here"};
+  }
+  virtual runtime::buffer answer_rows(const runtime::frame_header& /*reply*/,
+                                      std::uint32_t /*slot*/, std::uint32_t /*version_buffer*/,
+                                      std::span<const std::byte> /*request*/) {
+    return {};
+  }
+
   // Maps the gradients of a member for a table, where its attach says that they are. Errors:
   // unavailable, corrupt (window_map::open).
   virtual runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,

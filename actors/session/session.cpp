@@ -126,6 +126,11 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
   return impl_->open(request);
 }
 
+expected<row_table> session::open_rows(std::string_view name, std::uint32_t dim,
+                                       const std::optional<row_table_options>& options) {
+  return impl_->rows_.open(name, dim, options);
+}
+
 pending session::push(const table& where, std::span<const float> gradient) {
   return push_from(where, gradient, gradient.data());
 }

@@ -138,6 +138,7 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
     case action::farewell:
       return command(worker_command::action::finish).wait();
     case action::pull_to_end: {
+      if (rows_.has(step.grant.table)) return {};  // they are read as they are hashed
       worker_command pull;
       pull.kind = worker_command::action::pull;
       pull.table = step.grant.table;
@@ -145,6 +146,7 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
       return start(std::move(pull)).wait();
     }
     case action::hash:
+      if (rows_.has(step.grant.table)) return rows_.add_to(hash_, step.grant.table);
       for (const auto& part : memories_.at(step.grant.table)->stretches())
         hash_.update(std::as_bytes(part.values));
       return {};
@@ -161,6 +163,7 @@ pending session_impl::start(worker_command command) {
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
   shared->done->patient = (shared->kind == worker_command::action::pull ||
                            shared->kind == worker_command::action::call ||
+                           shared->kind == worker_command::action::pull_rows ||
                            shared->kind == worker_command::action::exchange) &&
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
@@ -228,7 +231,8 @@ status session_impl::attach(const policies::table_grant& grant) {
     memory = std::move(*result);
   }
   command.memory = memory;
-  const bool is_new = shell_.core().table(grant.table) == nullptr;
+  command.rows = rows_.attach(grant);
+  const bool is_new = shell_.core().table(grant.table) == nullptr && !command.rows;
   const auto addresses = is_new ? device_.new_addresses() : nullptr;
   command.addresses = addresses;
   auto outcome = start(std::move(command)).wait();

@@ -20,6 +20,7 @@
 #include "actors/session/device_calls.hpp"
 #include "actors/session/function_calls.hpp"
 #include "actors/session/range_calls.hpp"
+#include "actors/session/row_calls.hpp"
 #include "actors/session/session_parts.hpp"
 #include "actors/session/session_state.hpp"
 #include "actors/session/worker_actor.hpp"
@@ -131,6 +132,7 @@ class session_impl final : private held_push {
   device_calls device_{*this};
   range_calls ranges_{*this};
   function_calls functions_{*this};
+  row_calls rows_{*this};
   // Errors: out_of_order (a forked process, or the session has ended).
   runtime::status check_usable() const;
 

@@ -65,6 +65,7 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
     case worker_command::action::push:
       return "push of table '" + name + "'" + at;
     case worker_command::action::pull:
+    case worker_command::action::pull_rows:
       return "pull of table '" + name + "'" + at;
     case worker_command::action::call:
       return "call of a function of table '" + name + "'" + at;
@@ -102,6 +103,7 @@ errc worker::start(worker_command& command, policies::operation op) {
       case worker_command::action::pull:
         return core.pull(command.table, op, command.extent, out, command.chunks);
       case worker_command::action::call:
+      case worker_command::action::pull_rows:
         return core.pull(command.table, op, command.extent, out, command.chunks,
                          policies::worker_core::answer_kind::results);
       case worker_command::action::clock:
@@ -130,7 +132,7 @@ void worker::take_memory(const worker_command& command, std::uint64_t clock) {
     const bool on_device = devices_.has(command.table);
     table.gradients[command.half] = on_device ? nullptr : take_gradient(table, command);
     table.memory->reset();
-    if (command.chunks) write_ranges(command);
+    if (command.chunks && !table.rows) write_ranges(command);
     if (on_device) devices_.tables()->reset(command.table);
   }
   if (command.kind == worker_command::action::pull) {
@@ -228,8 +230,9 @@ void worker::open(worker_command& command) {
   auto& table = tables_[id];
   table.name = command.grant.name;
   if (!table.memory) table.memory = command.memory;
+  if (!table.rows) table.rows = command.rows;
   table.opened = std::move(command.done);
-  shell_.open(id, std::move(command.grant.places));
+  shell_.open(id, std::move(command.grant.places), table.rows != nullptr);
 }
 
 void worker::opened(std::uint32_t table) {
@@ -240,10 +243,26 @@ runtime::place_wire worker::place_of_gradients(std::uint32_t table) const {
   return runtime::encode(tables_.at(table).memory->gradient_name());
 }
 
-const float* worker::gradient(std::uint32_t id, std::uint32_t half) const {
+std::span<const std::byte> worker::payload_of(
+    const policies::worker_effects::send& push) const {
+  const auto& table = tables_.at(push.table);
+  if (table.rows) return table.rows->batch(push.half, push.chunk);
+  const auto* const own = table.gradients[push.half];
+  const auto* const gradient = own ? own : table.memory->gradient(push.half).data();
+  return std::as_bytes(std::span(gradient + push.first, push.elements));
+}
+
+std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk) const {
   const auto& table = tables_.at(id);
-  const auto* const own = table.gradients[half];
-  return own ? own : table.memory->gradient(half).data();
+  return table.rows ? table.rows->request(chunk) : table.function;
+}
+
+std::span<std::byte> worker::room_for_results(const policies::chunk_place& chunk,
+                                              std::uint32_t id, std::uint64_t bytes) {
+  auto& table = tables_.at(id);
+  if (table.rows) return table.rows->room(chunk.chunk, bytes);
+  if (bytes != runtime::call_payload_bytes) return {};
+  return table.results[chunk.chunk];
 }
 
 std::span<std::byte> worker::room_for(const policies::chunk_place& chunk, std::uint32_t id) {
@@ -330,6 +349,8 @@ void worker::done(policies::operation op, reply_code code) {
     if (found.ok()) found = finish_pull(table, after);
   if (!found.ok()) return refuse(command, found);
   if (command->packed_parameters) copy_ranges(*command);
+  if (!command->row_values.empty())
+    tables_.at(command->table).rows->scatter(command->row_values);
   if (command->kind == worker_command::action::call)
     if (!runtime::combine_all(tables_.at(command->table).results, *command->results))
       return refuse(command, {errc::corrupt, "chunks have results that do not go together"});

@@ -65,6 +65,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   struct table_state {
     std::string name;
     std::shared_ptr<table_memory> memory;
+    std::shared_ptr<worker_rows> rows;  // of a table of rows
     // Of pushes, by half; null: in place.
     std::array<const float*, policies::gradient_halves> gradients{};
     std::array<std::uint64_t, policies::gradient_halves> pushed_at{};  // clocks
@@ -99,16 +100,13 @@ class worker final : public reactor_actor<worker_actor::base>,
   std::string describe(const worker_command& command, std::uint64_t clock) const;
 
   runtime::place_wire place_of_gradients(std::uint32_t table) const override;
-  const float* gradient(std::uint32_t table, std::uint32_t half) const override;
+  std::span<const std::byte> payload_of(
+      const policies::worker_effects::send& push) const override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
-  std::span<const std::byte> call_of(std::uint32_t table) const override {
-    return tables_.at(table).function;
-  }
-  std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
-                                        std::uint32_t table) override {
-    return tables_.at(table).results[chunk.chunk];
-  }
+  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk) const override;
+  std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
+                                        std::uint64_t bytes) override;
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;

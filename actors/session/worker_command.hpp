@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "actors/control/messages.hpp"
 #include "actors/device/device_tables.hpp"
 #include "actors/session/pending_state.hpp"
 #include "actors/store/table_memory.hpp"
+#include "actors/store/worker_rows.hpp"
 #include "policies/worker/core.hpp"
 #include "runtime/base/element_range.hpp"
 #include "runtime/functions/call_wire.hpp"
@@ -24,6 +26,7 @@ struct worker_command {
     push,
     pull,
     call,
+    pull_rows,
     clock,
     room,
     exchange,
@@ -37,6 +40,8 @@ struct worker_command {
   action kind = action::open;
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
+  std::shared_ptr<worker_rows> rows;     // open: of a table of rows
+  std::span<float> row_values;           // pull_rows: where they go; empty: they are pages
   std::uint32_t table = 0;
   std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
   const float* gradient = nullptr;    // push: all elements of the table; null: in place

@@ -138,16 +138,32 @@ runtime::buffer chain_shell::place(const runtime::frame_header& header) {
   }
   if (!core_.place(header)) return {};
   const bool is_step = header.kind != frame_kind::seed && header.kind != frame_kind::lend;
-  auto room = is_step ? memory_.ingress().lease(header.payload_bytes)
-                      : memory_.lease_seed(header.payload_bytes);
+  const bool has_rows = is_step && shard_.registry().has_rows(header.table);
+  auto room = has_rows  ? memory_.ingress().lease_rows(header.payload_bytes)
+              : is_step ? memory_.ingress().lease(header.payload_bytes)
+                        : memory_.lease_seed(header.payload_bytes);
   if (!room) core_.frame_lost(header);
   return room;
 }
 
 void chain_shell::on_frame(frame_event& event) {
   auto handle = policies::no_payload;
+  if (event.payload && !holds_rows(event)) return core_.frame_lost(event.header);
   if (event.payload) handle = memory_.ingress().keep(std::move(event.payload));
   core_.frame(event.header, handle);
+}
+
+// Of a step of a part of a table of rows.
+bool chain_shell::holds_rows(const frame_event& event) const {
+  const auto& header = event.header;
+  if (header.kind != frame_kind::step || !shard_.registry().has_rows(header.table)) return true;
+  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
+  if (!slot) return true;
+  const auto checked = memory_.ingress().check_rows(header, *slot, event.payload.bytes());
+  if (!checked.ok())
+    home_.log(severity::warning,
+              "the process before sent rows that are refused: " + checked.message());
+  return checked.ok();
 }
 
 // A neighbour that has died is another's affair: the coordinator closes the chain.
@@ -207,7 +223,9 @@ void chain_shell::send_step(peer_id to, const runtime::frame_header& header,
   const auto values = step.payload == policies::no_payload
                           ? memory_.sum_of(step.slot, step.clock)
                           : memory_.gradient(step.slot, step.payload);
-  ingress_.frames().send(to, header, std::as_bytes(values),
+  auto with_size = header;
+  with_size.payload_bytes = values.size_bytes();
+  ingress_.frames().send(to, with_size, std::as_bytes(values),
                          policies::use_order(step.clock, header.table));
 }
 

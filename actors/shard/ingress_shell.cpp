@@ -24,6 +24,7 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
                              ingress_memory& memory, std::uint32_t index)
     : owner_(of),
       home_(home),
+      shard_(shard),
       memory_(memory),
       sender_(home),
       frames_(sender_, memory, home.functions()),
@@ -48,7 +49,7 @@ runtime::expected<std::uint64_t> ingress_shell::admit(const policies::admit_work
 }
 
 void ingress_shell::table_opened(std::uint64_t job, std::uint32_t table) {
-  names_[table] = memory_.place_of_parameters(table);
+  if (!shard_.registry().has_rows(table)) names_[table] = memory_.place_of_parameters(table);
   core_.table_opened(job);
 }
 
@@ -91,21 +92,37 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
   if ((on_host && header.payload_bytes != runtime::place_wire_bytes) ||
       (on_device && header.payload_bytes != device_gradients_bytes))
     return {};
-  const bool is_small = on_host || on_device || header.kind == frame_kind::call;
-  auto lease =
-      is_small ? memory_.lease_name(header.payload_bytes) : memory_.lease(header.payload_bytes);
+  const bool is_place = on_host || on_device;
+  const bool is_small = is_place || header.kind == frame_kind::call;
+  auto lease = !is_place && is_of_rows(header) ? memory_.lease_rows(header.payload_bytes)
+               : is_small                      ? memory_.lease_name(header.payload_bytes)
+                                               : memory_.lease(header.payload_bytes);
   if (!lease) core_.no_place(header);
   return lease;
 }
 
 void ingress_shell::on_frame(frame_event& event) {
   const auto& header = event.header;
+  if ((header.kind == frame_kind::push || header.kind == frame_kind::call) &&
+      is_of_rows(header) && !holds_rows(header, event.payload.bytes()))
+    return core_.refuse_payload(header);
   auto payload = policies::no_payload;
   if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
   if (header.kind == frame_kind::call) payload = memory_.keep_call(std::move(event.payload));
   const auto bytes =
       payload == policies::no_payload ? event.payload.bytes() : std::span<const std::byte>();
   core_.frame(header, payload, bytes, event.copied);
+}
+
+bool ingress_shell::holds_rows(const runtime::frame_header& header,
+                               std::span<const std::byte> bytes) const {
+  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
+  if (!slot) return true;  // the core says what is wrong
+  const auto checked = memory_.check_rows(header, *slot, bytes);
+  if (!checked.ok())
+    home_.log(severity::warning, "rank " + std::to_string(header.worker) +
+                                     " sent rows that are refused: " + checked.message());
+  return checked.ok();
 }
 
 void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) {
@@ -147,13 +164,31 @@ void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& hea
 void ingress_shell::send_results(peer_id to, const runtime::frame_header& header,
                                  std::uint32_t slot, std::uint32_t version_buffer,
                                  policies::payload_handle call, policies::send_name name) {
+  if (is_of_rows(header)) return send_rows(to, header, slot, version_buffer, call, name);
   owner_.show({&slot, 1}, version_buffer);
   frames_.send_results(to, header, slot, version_buffer, memory_.call_bytes(call),
                        policies::use_order(header.clock, header.table), name);
 }
 
+// The rows are gathered now, as the next step changes them where they are.
+void ingress_shell::send_rows(peer_id to, const runtime::frame_header& header,
+                              std::uint32_t slot, std::uint32_t version_buffer,
+                              policies::payload_handle request, policies::send_name name) {
+  auto& answer = row_answers_[name];
+  answer = memory_.answer_rows(header, slot, version_buffer, memory_.call_bytes(request));
+  auto with_size = header;
+  with_size.payload_bytes = answer.size();
+  if (!answer) {
+    with_size.kind = frame_kind::pull_reply;
+    with_size.code = static_cast<std::uint32_t>(reply_code::no_memory);
+  }
+  frames_.send(to, with_size, answer.bytes(), policies::use_order(header.clock, header.table),
+               name);
+}
+
 void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {
   frames_.drop(to, names);
+  for (const auto name : names) row_answers_.erase(name);
   home_.link().disconnect(to);
 }
 

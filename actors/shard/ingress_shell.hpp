@@ -24,7 +24,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   class owner {
    public:
     virtual ~owner() = default;
-    virtual void apply(const effects::apply& step, inputs from) = 0;
+    virtual policies::reply_code apply(const effects::apply& step, inputs from) = 0;
     virtual double measure(const effects::measure& step, inputs from) = 0;
     virtual void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) = 0;
     virtual void hand_on(const effects::hand_on& step, inputs from) = 0;
@@ -51,6 +51,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   // `done`: what the sender says of the token.
   void sent(policies::send_name done) {
     frames_.sent(done);
+    row_answers_.erase(done);
     core_.sent(done);
   }
   void on_sent(runtime::send_token token) { sent(sender_.on_sent(token)); }
@@ -72,7 +73,9 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   policies::ingress_core& core() noexcept { return core_; }
 
  private:
-  void apply(const effects::apply& step, inputs from) override { owner_.apply(step, from); }
+  policies::reply_code apply(const effects::apply& step, inputs from) override {
+    return owner_.apply(step, from);
+  }
   double measure(const effects::measure& step, inputs from) override {
     return owner_.measure(step, from);
   }
@@ -128,8 +131,17 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
     policies::ingress_core& core_;
   };
 
+  bool is_of_rows(const runtime::frame_header& header) const {
+    return shard_.registry().has_rows(header.table);
+  }
+  bool holds_rows(const runtime::frame_header& header, std::span<const std::byte> bytes) const;
+  void send_rows(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
+                 std::uint32_t version_buffer, policies::payload_handle request,
+                 policies::send_name name);
+
   owner& owner_;
   shell_home& home_;
+  const policies::shard_core& shard_;
   ingress_memory& memory_;
   frame_sender sender_;
   frame_gate frames_;
@@ -138,6 +150,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   std::map<policies::member_key, std::string> addresses_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   std::map<std::uint32_t, std::list<std::vector<std::byte>>> device_names_;  // likewise
+  std::map<policies::send_name, runtime::buffer> row_answers_;  // until they have left
   std::uint64_t refusals_ = 0;
   std::uint64_t windows_refused_ = 0;
   std::uint64_t device_windows_refused_ = 0;

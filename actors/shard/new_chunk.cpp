@@ -17,7 +17,10 @@ policies::chunk_description describe_new(const policies::open_table_call& table,
           .version = 0,
           .beta1_power = 1,
           .beta2_power = 1,
-          .ranks = {}};
+          .ranks = {},
+          .rows = table.rows,
+          .row_count = 0,
+          .row_state = 0};
 }
 
 void write_initial(const policies::open_table_call& table, const policies::owned_chunk& chunk,

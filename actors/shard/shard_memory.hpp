@@ -78,13 +78,14 @@ class shard_memory {
   // begun by then has ended.
   virtual void show(std::span<const std::uint32_t> /*slots*/,
                     std::uint32_t /*version_buffer*/) {}
-  // One optimizer step. `from` ascends in rank.
-  virtual void apply(const effects::apply& step, inputs from) = 0;
+  // One optimizer step. `from` ascends in rank. Errors: over_limit (no room for new rows).
+  virtual runtime::status apply(const effects::apply& step, inputs from) = 0;
   // The sum of the squares of the gradient of a step to come. `from` ascends in rank.
   virtual double measure(const effects::measure& step, inputs from) = 0;
 
   // A payload that was received and is kept, and the gradient that one is.
   virtual std::span<const std::byte> payload_bytes(policies::payload_handle handle) const = 0;
+  // of a part of a table of rows, the batch, as numbers.
   virtual std::span<const float> gradient(std::uint32_t slot,
                                           policies::payload_handle handle) const = 0;
   // The sum of a step that was kept (apply::keeps_sum) until the next but one; keeps one of a

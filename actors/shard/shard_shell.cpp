@@ -45,7 +45,8 @@ status shard_shell::open_table(const policies::open_table_call& call) {
   if (job == jobs_.end())
     return {errc::not_found, "this shard does not know the job of the table"};
   if (!core_.registry().slots_of(call.table).empty()) return {};  // an earlier call's
-  const auto chunks = core_.admin().open_table(call.token, call.table, call.places);
+  const auto chunks =
+      core_.admin().open_table(call.token, call.table, call.places, call.rows.dim > 0);
   if (auto added = memory_.add_table(call, chunks, job->second); !added.ok()) {
     core_.admin().forget_table(call.table);
     return added;
@@ -152,6 +153,14 @@ void shard_shell::close() {
   home_.forget(looks_at_work);
   chain_.close();
   ingress_.close();
+}
+
+// The job ends by it: a worker is told as its push is answered.
+policies::reply_code shard_shell::apply(const effects::apply& step, inputs from) {
+  const auto applied = memory_.apply(step, from);
+  if (applied.ok()) return policies::reply_code::ok;
+  home_.log(severity::error, applied.message());
+  return policies::reply_code::table_full;
 }
 
 void shard_shell::replicate(const effects::replicate& step) {

@@ -106,7 +106,7 @@ class shard_shell final : public frame_shell,
     looks_.ask(is_mending(), [this] { return chain_.core().is_busy(); });
   }
 
-  void apply(const effects::apply& step, inputs from) override { memory_.apply(step, from); }
+  policies::reply_code apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override {
     return memory_.measure(step, from);
   }

@@ -25,7 +25,8 @@ std::uint64_t machine_bytes() {
 }  // namespace
 
 endpoint_memory::endpoint_memory(std::shared_ptr<runtime::memory_source> source)
-    : gradients_pool_(std::move(source)),
+    : rows_(source),
+      gradients_pool_(std::move(source)),
       names_pool_(std::make_shared<runtime::heap_source>()) {
   names_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
   names_pool_.allow(device_gradients_bytes, runtime::limits::tables_max);
@@ -72,6 +73,16 @@ status endpoint_memory::add_table(std::uint32_t table,
     gradients_pool_.allow(chunk.elements * sizeof(float),
                           std::size_t{sizes.members} * runtime::limits::clocks_in_flight_max);
   return {};
+}
+
+status endpoint_memory::add_rows(const policies::open_table_call& table,
+                                 std::span<const policies::owned_chunk> chunks,
+                                 policies::reduce_kind reduce, std::uint32_t keeps) {
+  for (const auto& chunk : chunks) {
+    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
+    chunks_.push_back({.table = table.table, .first = chunk.first, .offset = 0, .elements = 0});
+  }
+  return rows_.add_table(table, chunks, reduce, keeps);
 }
 
 endpoint_memory::table_place endpoint_memory::place_of(std::uint32_t table) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "actors/seam/ingress_memory.hpp"
+#include "actors/store/row_store.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "policies/shard/core.hpp"
 #include "runtime/base/status.hpp"
@@ -60,6 +61,23 @@ class endpoint_memory final : public ingress_memory {
   // is short); then the slots are used up, and the table may be added again with others.
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const table_sizes& sizes);
+  // Likewise the parts of a table of rows, which row_store keeps.
+  runtime::status add_rows(const policies::open_table_call& table,
+                           std::span<const policies::owned_chunk> chunks,
+                           policies::reduce_kind reduce, std::uint32_t keeps);
+  row_store& rows() noexcept { return rows_; }
+  const row_store& rows() const noexcept { return rows_; }
+  runtime::buffer lease_rows(std::size_t bytes) override { return rows_.lease(bytes); }
+  runtime::status check_rows(const runtime::frame_header& header, std::uint32_t slot,
+                             std::span<const std::byte> bytes) const override {
+    return header.kind == runtime::frame_kind::call ? rows_.check_request(slot, bytes)
+                                                    : rows_.check_batch(slot, bytes);
+  }
+  runtime::buffer answer_rows(const runtime::frame_header&, std::uint32_t slot,
+                              std::uint32_t version_buffer,
+                              std::span<const std::byte> request) override {
+    return rows_.answer(slot, version_buffer, request);
+  }
   // What else its owner needs could not be had; the room stays taken.
   void forget_table(std::uint32_t table) { tables_.erase(table); }
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
@@ -74,7 +92,7 @@ class endpoint_memory final : public ingress_memory {
     return runtime::encode(place_of(table).name);
   }
   std::uint64_t bytes_of(std::uint32_t slot) const override {
-    return chunks_[slot].elements * sizeof(float);
+    return rows_.has(slot) ? rows_.bytes_of(slot) : chunks_[slot].elements * sizeof(float);
   }
   std::uint64_t first_of(std::uint32_t slot) const override { return chunks_[slot].first; }
 
@@ -179,6 +197,7 @@ class endpoint_memory final : public ingress_memory {
                                                      std::uint64_t bytes);
   void count_off(const float* gradient);
 
+  row_store rows_;
   runtime::size_pools gradients_pool_;
   runtime::size_pools names_pool_;
   std::map<policies::member_key, member_memory> members_;

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@
 
 #include <tidegate/device.hpp>
 #include <tidegate/pending.hpp>
+#include <tidegate/rows.hpp>
 #include <tidegate/status.hpp>
 #include <tidegate/table.hpp>
 
@@ -123,6 +125,14 @@ class session {
   expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape);
   expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
                              const table_options& options);
+
+  // Creates the table of rows, or attaches to the table of that name: rows of `dim` float32 by
+  // 64-bit ids, of which any may be used. The worker that comes first decides on the options;
+  // tables that the YAML declares keep the YAML's when `options` is left out. Blocks as
+  // open_table(). Errors: those of open_table(), invalid_argument (the table is dense, or has
+  // rows of another size; the job has aggregators or clips by the norm).
+  expected<row_table> open_rows(std::string_view name, std::uint32_t dim,
+                                const std::optional<row_table_options>& options = std::nullopt);
 
   // Returns where this clock's gradient of the table is to be written, table::size elements:
   // memory that shards of this host sum straight from. Valid until the push of this clock; the

@@ -180,7 +180,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_gradients(from, job);
   read_state(from.child("state"), job.state_bytes);
   from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  job.tables = read_tables(from.child("tables"), job.optimizer);
+  job.tables = read_tables(from.child("tables"), job);
   return job;
 }
 

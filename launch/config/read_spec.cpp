@@ -126,7 +126,8 @@ std::uint64_t declared_chunks(const policies::cluster_spec& spec) {
   const auto chunk_elements = spec.chunk_bytes / sizeof(float);
   std::uint64_t chunks = 0;
   for (const auto& job : spec.jobs)
-    for (const auto& t : job.tables) chunks += (t.size() + chunk_elements - 1) / chunk_elements;
+    for (const auto& t : job.tables)
+      chunks += t.has_rows() ? t.size() : (t.size() + chunk_elements - 1) / chunk_elements;
   return chunks;
 }
 

@@ -6,6 +6,7 @@
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/scalars.hpp"
 #include "policies/model/option_rules.hpp"
+#include "policies/model/row_rules.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t dimensions_max = 8;
 constexpr std::pair<std::string_view, bool> truth_words[] = {{"true", true}, {"false", false}};
+constexpr std::pair<std::string_view, bool> rows_words[] = {{"dynamic", true}};
 
 // A value that only some optimizers have. One that the file gives and a --set of the name makes
 // pointless is dropped without a word.
@@ -116,6 +118,31 @@ policies::init_spec read_init(const section& from) {
   return init;
 }
 
+// A table of rows. Returns false where its numbers are not right.
+bool read_rows(const section& from, policies::table_spec& into) {
+  if (from.get("shape") != nullptr) from.wrong("shape", "does not belong to a table of rows");
+  bool is_dynamic = false;
+  std::uint64_t dim = 0;
+  std::uint64_t parts = policies::row_parts_default;
+  into.rows.capacity = policies::row_capacity_default;
+  const bool ok =
+      from.choice<bool>("rows", is_dynamic, rows_words) && from.require("dim") &&
+      from.number("dim", dim, 1, policies::row_dim_limit) &&
+      from.number("capacity", into.rows.capacity, 1, policies::row_capacity_limit) &&
+      from.number("parts", parts, 1, policies::row_parts_limit);
+  if (!ok) return false;
+  into.rows.dim = static_cast<std::uint32_t>(dim);
+  into.shape = {parts};
+  const auto init = from.child("init");
+  if (init.node() != nullptr) into.rows.init = read_init(init);
+  return true;
+}
+
+void refuse_keys_of_rows(const section& from) {
+  for (const auto* key : {"dim", "capacity", "parts"})
+    if (from.get(key) != nullptr) from.wrong(key, "does not belong to a dense table");
+}
+
 bool is_table_name(std::string_view name) {
   return !name.empty() && name.size() <= runtime::limits::name_bytes_max &&
          std::all_of(name.begin(), name.end(),
@@ -156,7 +183,7 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
 }
 
 std::vector<policies::table_spec> read_tables(const section& from,
-                                              const policies::optimizer_spec& base) {
+                                              const policies::job_spec& job) {
   std::vector<policies::table_spec> tables;
   if (from.node() == nullptr) return tables;
   for (const auto& e : from.node()->entries) {
@@ -173,9 +200,16 @@ std::vector<policies::table_spec> read_tables(const section& from,
     }
     policies::table_spec table;
     table.name = e.key;
-    const bool ok = read_shape(own, table.shape);
-    table.init = read_init(own.child("init"));
-    table.optimizer = read_optimizer(own.child("optimizer"), base);
+    const bool has_rows = own.get("rows") != nullptr;
+    const bool ok = has_rows ? read_rows(own, table) : read_shape(own, table.shape);
+    if (!has_rows) {
+      refuse_keys_of_rows(own);
+      table.init = read_init(own.child("init"));
+    }
+    table.optimizer = read_optimizer(own.child("optimizer"), job.optimizer);
+    if (ok && has_rows)
+      if (const auto checked = policies::check_rows(table, job); !checked.ok())
+        own.note(own.where(), own.shown() + ": " + checked.message());
     if (ok) tables.push_back(std::move(table));
   }
   return tables;

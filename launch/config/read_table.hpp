@@ -11,8 +11,9 @@ namespace tidegate::launch {
 // Keys that are not given keep the values of `base`.
 policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base);
 
-// `from`: the map of tables; `base`: the job's optimizer. Tables with problems are left out.
+// `from`: the map of tables; `job`: what is read of it so far. Tables with problems are left
+// out.
 std::vector<policies::table_spec> read_tables(const section& from,
-                                              const policies::optimizer_spec& base);
+                                              const policies::job_spec& job);
 
 }  // namespace tidegate::launch

@@ -65,12 +65,18 @@ std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
   using kind = policies::init_kind;
-  const auto init = t.init.kind == kind::pushed
+  const auto& first = t.has_rows() ? t.rows.init : t.init;
+  const auto init = first.kind == kind::pushed
                         ? "pushed: true"
-                        : (t.init.kind == kind::uniform ? "uniform: " : "constant: ") +
-                              format_real(t.init.value);
-  return "      " + quote(t.name) + ":\n        shape: [" + shape + "]\n        init: {" +
-         init + "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+                        : (first.kind == kind::uniform ? "uniform: " : "constant: ") +
+                              format_real(first.value);
+  const auto form = t.has_rows()
+                        ? "rows: dynamic\n        dim: " + std::to_string(t.rows.dim) +
+                              "\n        capacity: " + std::to_string(t.rows.capacity) +
+                              "\n        parts: " + shape
+                        : "shape: [" + shape + "]";
+  return "      " + quote(t.name) + ":\n        " + form + "\n        init: {" + init +
+         "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
 }
 
 std::string job_text(const policies::job_spec& j) {

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "policies/checkpoint/json_text.hpp"
+#include "policies/checkpoint/record_fields.hpp"
+#include "policies/model/row_rules.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -21,6 +23,7 @@ namespace {
 constexpr std::uint64_t format = 1;
 constexpr const char* title_key = "tidegate";  // no chunk's, which have a slash
 constexpr const char* array_names[chunk_arrays_max] = {"parameters", "state1", "state2"};
+constexpr const char* row_array_names[chunk_arrays_max] = {"values", "states", "rows"};
 
 // The last slashes are ours, so no two chunks share a key, whatever tables are called.
 std::string key_of(const chunk_description& chunk) {
@@ -28,7 +31,17 @@ std::string key_of(const chunk_description& chunk) {
 }
 
 std::string tensor_name(const chunk_description& chunk, std::size_t array) {
-  return key_of(chunk) + "/" + array_names[array];
+  return key_of(chunk) + "/" + (chunk.rows.dim > 0 ? row_array_names : array_names)[array];
+}
+
+safetensors_tensor tensor_of(const chunk_description& chunk, std::size_t array) {
+  const auto name = tensor_name(chunk, array);
+  if (chunk.rows.dim == 0) return {.name = name, .shape = {chunk.elements}};
+  const bool is_of_numbers = array + 1 == chunk_arrays_max;
+  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, row_numbers};
+  return {.name = name,
+          .shape = {chunk.row_count, of_row[array]},
+          .type = is_of_numbers ? safetensors_type::u64 : safetensors_type::f32};
 }
 
 json encode(const runtime::rate_schedule& schedule) {
@@ -75,16 +88,21 @@ json encode(const std::vector<rank_progress>& ranks) {
 }
 
 json encode(const chunk_description& chunk) {
-  return {{"table", chunk.table},
-          {"shape", chunk.shape},
-          {"chunk", chunk.chunk},
-          {"first", chunk.first},
-          {"elements", chunk.elements},
-          {"optimizer", encode(chunk.optimizer)},
-          {"version", chunk.version},
-          {"beta1_power", chunk.beta1_power},
-          {"beta2_power", chunk.beta2_power},
-          {"ranks", encode(chunk.ranks)}};
+  json all = {{"table", chunk.table},
+              {"shape", chunk.shape},
+              {"chunk", chunk.chunk},
+              {"first", chunk.first},
+              {"elements", chunk.elements},
+              {"optimizer", encode(chunk.optimizer)},
+              {"version", chunk.version},
+              {"beta1_power", chunk.beta1_power},
+              {"beta2_power", chunk.beta2_power},
+              {"ranks", encode(chunk.ranks)}};
+  if (chunk.rows.dim > 0) {
+    all["rows"] = encode_rows(chunk.rows);
+    all["row_count"] = {chunk.row_count, chunk.row_state};
+  }
+  return all;
 }
 
 runtime::rate_schedule decode_schedule(const json& from, const std::string& subject,
@@ -151,8 +169,15 @@ std::vector<rank_progress> decode_ranks(const json& runs, const std::string& sub
 
 // Whether the chunk lies in its table.
 bool fits(const chunk_description& chunk) {
-  const table_spec table{
-      .name = chunk.table, .shape = chunk.shape, .optimizer = {}, .init = {}};
+  const table_spec table{.name = chunk.table,
+                         .shape = chunk.shape,
+                         .optimizer = {},
+                         .init = {},
+                         .rows = chunk.rows};
+  if (table.has_rows() &&
+      (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 128 ||
+       chunk.row_state > 2 * row_dim_limit))
+    return false;
   const auto size = table.size();
   return size <= limits::table_elements_max && chunk.elements > 0 && chunk.first <= size &&
          chunk.elements <= size - chunk.first;
@@ -181,6 +206,12 @@ runtime::expected<chunk_description> decode_chunk(const std::string& key,
   description.beta1_power = fields.real("beta1_power");
   description.beta2_power = fields.real("beta2_power");
   description.ranks = decode_ranks(fields.array("ranks"), subject, problem);
+  description.rows = decode_rows(fields, problem);
+  if (description.rows.dim > 0) {
+    const auto of_rows = row(fields, "row_count", 2, any_64, problem);
+    description.row_count = of_rows[0];
+    description.row_state = static_cast<std::uint32_t>(std::min(of_rows[1], any_32));
+  }
   if (!problem) return fail(std::move(problem));
   if (key != key_of(description) || !fits(description))
     return fail(errc::corrupt, subject + ": is not a part of its table");
@@ -228,8 +259,9 @@ runtime::expected<std::string> encode_shard_file(const shard_file_title& title,
     if (!text) return text;
     header.metadata[key_of(chunk.about)] = std::move(*text);
     for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
-      TIDEGATE_ASSERT(chunk.arrays[i].size() == chunk.about.elements, "an array is whole");
-      header.tensors.push_back({tensor_name(chunk.about, i), {chunk.about.elements}});
+      TIDEGATE_ASSERT(chunk.arrays[i].size() == array_floats(chunk.about, i),
+                      "an array is whole");
+      header.tensors.push_back(tensor_of(chunk.about, i));
     }
   }
   return encode_safetensors(header);
@@ -253,7 +285,7 @@ runtime::expected<shard_file_contents> decode_shard_file(std::string_view text,
       const auto name = tensor_name(chunk.about, i);
       const auto found = tensors.find(name);
       if (found == tensors.end() ||
-          found->second->bytes / sizeof(float) != chunk.about.elements)
+          found->second->bytes / sizeof(float) != array_floats(chunk.about, i))
         return fail(errc::corrupt,
                     "chunk '" + key + "': has no tensor '" + name + "' of its size");
       chunk.offsets[i] = found->second->offset;

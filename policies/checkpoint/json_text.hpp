@@ -30,6 +30,7 @@ class json_fields {
   std::uint64_t number(const char* key,
                        std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   double real(const char* key);  // finite
+  bool has(const char* key) const { return object_.contains(key); }
   std::string text(const char* key, std::size_t bytes_max);
   const nlohmann::json& array(const char* key);  // empty without such a field
   const nlohmann::json& object(const char* key);

@@ -104,12 +104,22 @@ status checkpoint_reader::check_tables() const {
       next += about.elements;
     }
     if (next !=
-        table_spec{.name = table.name, .shape = table.shape, .optimizer = {}, .init = {}}
+        table_spec{
+            .name = table.name, .shape = table.shape, .optimizer = {}, .init = {}, .rows = {}}
             .size())
       return {errc::corrupt, "table '" + table.name + "': only " + std::to_string(next) +
                                  " elements are there"};
   }
   return {};
+}
+
+status checkpoint_reader::read_part(storage& from, std::size_t table, std::size_t part,
+                                    std::size_t array, std::span<float> into) const {
+  const auto& stored = chunks_[table][part];
+  TIDEGATE_ASSERT(into.size() == array_floats(stored.stored.about, array), "a whole array");
+  if (into.empty()) return {};
+  return from.read(manifest_.parts[stored.part].file.name, stored.stored.offsets[array],
+                   std::as_writable_bytes(into));
 }
 
 status checkpoint_reader::read(storage& from, std::size_t table, std::size_t array,

@@ -41,6 +41,10 @@ class checkpoint_reader {
   runtime::status read(runtime::storage& from, std::size_t table, std::size_t array,
                        std::uint64_t first, std::span<float> into) const;
 
+  // An array of the part of a table of rows, whole. Errors: those of the storage.
+  runtime::status read_part(runtime::storage& from, std::size_t table, std::size_t part,
+                            std::size_t array, std::span<float> into) const;
+
  private:
   explicit checkpoint_reader(checkpoint_manifest manifest)
       : manifest_(std::move(manifest)), chunks_(manifest_.tables.size()) {}

@@ -1,6 +1,9 @@
 #include "policies/checkpoint/record_fields.hpp"
 
+#include <bit>
 #include <utility>
+
+#include "policies/model/row_rules.hpp"
 
 namespace tidegate::policies {
 
@@ -62,6 +65,27 @@ std::string decode_text(json_fields& fields, const char* key, status& problem) {
 
 std::uint32_t number32(json_fields& fields, const char* key) {
   return static_cast<std::uint32_t>(fields.number(key, any_32));
+}
+
+json encode_rows(const rows_spec& rows) {
+  if (rows.dim == 0) return json::array();
+  return {rows.dim, rows.capacity, static_cast<std::uint32_t>(rows.init.kind),
+          std::bit_cast<std::uint32_t>(rows.init.value)};
+}
+
+rows_spec decode_rows(json_fields& fields, status& problem) {
+  if (!fields.has("rows") || fields.array("rows").empty()) return {};
+  const auto numbers = row(fields, "rows", 4, any_64, problem);
+  const auto init = init_kind{static_cast<std::uint8_t>(numbers[2])};
+  if (numbers[0] == 0 || numbers[0] > row_dim_limit || numbers[1] == 0 ||
+      numbers[1] > row_capacity_limit || numbers[2] >= 2 || numbers[3] > any_32) {
+    if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
+    return {};
+  }
+  return {.dim = static_cast<std::uint32_t>(numbers[0]),
+          .capacity = numbers[1],
+          .init = {.kind = init,
+                   .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))}};
 }
 
 journal_entry entry(std::string key, const json& value) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/checkpoint/json_text.hpp"
+#include "policies/model/spec.hpp"
 #include "runtime/base/journal.hpp"
 #include "runtime/base/status.hpp"
 
@@ -20,6 +21,10 @@ std::string decode_text(json_fields& fields, const char* key, runtime::status& p
 // A row of whole numbers of this size.
 std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
                                std::uint64_t most, runtime::status& problem);
+// A rows_spec, as four numbers; none of a dense table, as records before tables of rows have
+// it.
+nlohmann::json encode_rows(const rows_spec& rows);
+rows_spec decode_rows(json_fields& fields, runtime::status& problem);
 std::uint32_t number32(json_fields& fields, const char* key);
 runtime::journal_entry entry(std::string key, const nlohmann::json& value);
 

@@ -22,9 +22,12 @@ constexpr const char* metadata_key = "__metadata__";
 constexpr std::size_t data_alignment = 64;
 constexpr int header_depth_max = 3;  // header, tensor, shape; the numbers lie below
 
-std::optional<std::uint64_t> bytes_of(const std::vector<std::uint64_t>& shape) {
-  std::uint64_t bytes = sizeof(float);
-  for (const auto dimension : shape)
+constexpr const char* type_names[] = {"F32", "U64"};
+
+std::optional<std::uint64_t> bytes_of(const safetensors_tensor& tensor) {
+  const bool is_long = tensor.type == safetensors_type::u64;
+  std::uint64_t bytes = is_long ? sizeof(std::uint64_t) : sizeof(float);
+  for (const auto dimension : tensor.shape)
     if (__builtin_mul_overflow(bytes, dimension, &bytes)) return {};
   return bytes;
 }
@@ -54,18 +57,20 @@ runtime::expected<safetensors_tensor> decode_tensor(const std::string& name, con
   const auto& shape = fields.array("shape");
   const auto& place = fields.array("data_offsets");
   if (!problem) return fail(std::move(problem));
-  if (type != "F32")
+  const bool is_long = type == type_names[1];
+  if (!is_long && type != type_names[0])
     return fail(errc::invalid_argument, "safetensors header: tensor '" + name +
-                                            "' is of type '" + type + "'; allowed: F32");
+                                            "' is of type '" + type + "'; allowed: F32, U64");
   if (shape.size() > safetensors_dimensions_max || !is_row(shape, shape.size(), any_64))
     return bad(name, "its shape is no list of at most 64 sizes");
   if (!is_row(place, 2, data_bytes)) return bad(name, "its data are not in the file");
   safetensors_tensor tensor{.name = name,
                             .shape = shape.get<std::vector<std::uint64_t>>(),
                             .offset = place[0],
-                            .bytes = 0};
+                            .bytes = 0,
+                            .type = is_long ? safetensors_type::u64 : safetensors_type::f32};
   const auto end = place[1].get<std::uint64_t>();
-  const auto bytes = bytes_of(tensor.shape);
+  const auto bytes = bytes_of(tensor);
   if (end < tensor.offset || !bytes || *bytes != end - tensor.offset)
     return bad(name, "its data are not of the size of its shape");
   tensor.bytes = *bytes;
@@ -79,15 +84,16 @@ runtime::expected<std::string> encode_safetensors(const safetensors_header& head
   if (!header.metadata.empty()) all[metadata_key] = header.metadata;
   std::uint64_t at = 0;
   for (const auto& tensor : header.tensors) {
-    const auto bytes = bytes_of(tensor.shape);
+    const auto bytes = bytes_of(tensor);
     const auto begin = at;
     if (!bytes || __builtin_add_overflow(at, *bytes, &at))
       return fail(errc::invalid_argument, "tensor '" + tensor.name + "' is too large");
     if (tensor.name == metadata_key || all.contains(tensor.name))
       return fail(errc::invalid_argument,
                   "two tensors '" + tensor.name + "' cannot be in one file");
-    all[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, at}}};
+    all[tensor.name] = {{"dtype", type_names[static_cast<std::size_t>(tensor.type)]},
+                        {"shape", tensor.shape},
+                        {"data_offsets", {begin, at}}};
   }
   auto text = json_line(all);
   if (!text) return text;

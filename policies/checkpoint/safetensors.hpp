@@ -1,6 +1,7 @@
 // The safetensors format (huggingface/safetensors, format description in its README): 8 bytes,
 // little endian, that say how long the header is; the header, JSON: name -> dtype, shape, place
-// in the data, and "__metadata__", names and texts; then the data, without holes. Only F32.
+// in the data, and "__metadata__", names and texts; then the data, without holes. Only F32 and
+// U64.
 //
 // The decoder believes nothing: a header that it takes describes data that are all in the file,
 // each byte once. Pure, any thread.
@@ -22,11 +23,14 @@ inline constexpr std::size_t safetensors_head_bytes = 8;
 inline constexpr std::uint64_t safetensors_header_bytes_max = 100'000'000;  // as in the others
 inline constexpr std::size_t safetensors_dimensions_max = 64;
 
+enum class safetensors_type : std::uint8_t { f32, u64 };
+
 struct safetensors_tensor {
   std::string name;
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0;  // of its first byte in the file; set by decoding
   std::uint64_t bytes = 0;   // set by decoding
+  safetensors_type type = safetensors_type::f32;
 
   friend bool operator==(const safetensors_tensor&, const safetensors_tensor&) = default;
 };
@@ -48,7 +52,7 @@ runtime::expected<std::uint64_t> safetensors_header_bytes(
     std::span<const std::byte, safetensors_head_bytes> head, std::uint64_t file_bytes);
 
 // `text`: the header without the 8 bytes before it. Errors: corrupt, invalid_argument (right,
-// but of another dtype than F32).
+// but of another dtype than these two).
 runtime::expected<safetensors_header> decode_safetensors(std::string_view text,
                                                          std::uint64_t file_bytes);
 

@@ -29,7 +29,7 @@ const shard_part::room& shard_part::add(std::uint32_t table, chunk_description a
     auto& array = into.arrays[i];
     // A part that was given up may yet be copied to.
     if (array.use_count() != 1) array = std::make_shared<std::vector<float>>();
-    array->resize(into.about.elements);
+    array->resize(array_floats(into.about, i));
   }
   --missing_;
   return into.arrays;

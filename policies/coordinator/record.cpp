@@ -49,7 +49,8 @@ json encode(const restored_job& job, const std::string& name) {
   for (const auto& table : job.tables)
     tables.push_back({{"name", wide(table.name)},
                       {"shape", table.shape},
-                      {"optimizer", encode_optimizer(table.optimizer)}});
+                      {"optimizer", encode_optimizer(table.optimizer)},
+                      {"rows", encode_rows(table.rows)}});
   return {{"job", wide(name)},
           {"id", {job.id.epoch, job.id.number}},
           {"clock", job.clock},
@@ -136,6 +137,7 @@ struct encoder {
           {{"name", wide(spec.name)},
            {"shape", spec.shape},
            {"optimizer", encode_optimizer(spec.optimizer)},
+           {"rows", encode_rows(spec.rows)},
            {"init", {static_cast<std::uint32_t>(spec.init.kind), bits(spec.init.value)}}});
     char number[16];
     std::snprintf(number, sizeof number, "%08u", tables.number);  // ascending as texts, too
@@ -162,7 +164,8 @@ recorded_run decode_run(json_fields& fields, status& problem) {
       json_fields of(table, "run", problem);
       job.tables.push_back({.name = decode_text(of, "name", problem),
                             .shape = decode_shape(of, problem),
-                            .optimizer = decode_optimizer(of, problem)});
+                            .optimizer = decode_optimizer(of, problem),
+                            .rows = decode_rows(of, problem)});
     }
   }
   return run;
@@ -271,6 +274,7 @@ recorded_tables decode_tables(json_fields& fields, status& problem) {
     spec.name = decode_text(in, "name", problem);
     spec.shape = decode_shape(in, problem);
     spec.optimizer = decode_optimizer(in, problem);
+    spec.rows = decode_rows(in, problem);
     const auto init = row(in, "init", 2, any_32, problem);
     if (init[0] > static_cast<std::uint64_t>(init_kind::pushed)) {
       if (problem.ok()) problem = {errc::corrupt, "no such init"};

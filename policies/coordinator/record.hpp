@@ -34,6 +34,7 @@ struct restored_table {
   std::string name;
   std::vector<std::uint64_t> shape;
   optimizer_spec optimizer;
+  rows_spec rows = {};
 
   friend bool operator==(const restored_table&, const restored_table&) = default;
 };

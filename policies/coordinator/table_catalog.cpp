@@ -6,6 +6,7 @@
 
 #include "policies/consistency/consistency.hpp"
 #include "policies/coordinator/state.hpp"
+#include "policies/model/row_rules.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
@@ -31,6 +32,7 @@ std::vector<table_spec> first_tables(const job_record& job) {
     result.name = table.name;
     result.shape = table.shape;
     result.optimizer = table.optimizer;
+    result.rows = table.rows;
   }
   for (const auto& declared : job.spec.tables)
     if (!restored.contains(declared.name)) all.push_back(declared);
@@ -59,6 +61,9 @@ void table_catalog::open(const table_request& request, ticket requester,
   if (asked.name.empty() || asked.name.size() > limits::name_bytes_max)
     return refuse(requester, errc::invalid_argument, "a table name of 1 to 128 bytes is needed",
                   out);
+  if (asked.has_rows())
+    if (auto checked = check_rows(asked, job->spec); !checked.ok())
+      return refuse(requester, checked.code(), name + ": " + checked.message(), out);
   if (asked.size() == 0 || asked.size() > limits::table_elements_max)
     return refuse(requester, errc::invalid_argument, name + " would be empty or too large",
                   out);
@@ -86,8 +91,23 @@ void table_catalog::attach(const table_state& known, const table_request& reques
                            ticket requester, coordinator_effects& out) {
   const auto& asked = request.spec;
   const auto name = "table '" + asked.name + "' of job " + request.job;
-  if (known.spec.shape != asked.shape)
-    return refuse(requester, errc::invalid_argument, name + " exists with another shape", out);
+  if (known.spec.has_rows() != asked.has_rows())
+    return refuse(requester, errc::invalid_argument,
+                  name + (asked.has_rows() ? " exists, and is dense" : " has rows by id"), out);
+  if (known.spec.rows.dim != asked.rows.dim)
+    return refuse(requester, errc::invalid_argument,
+                  name + " exists with rows of " + std::to_string(known.spec.rows.dim) +
+                      " values, not " + std::to_string(asked.rows.dim),
+                  out);
+  const bool is_other =
+      asked.has_rows() ? request.options_given &&
+                             (known.spec.shape != asked.shape || known.spec.rows != asked.rows)
+                       : known.spec.shape != asked.shape;
+  if (is_other)
+    return refuse(requester, errc::invalid_argument,
+                  name + (asked.has_rows() ? " exists with another capacity, parts or init"
+                                           : " exists with another shape"),
+                  out);
   if ((request.optimizer_given && known.spec.optimizer != asked.optimizer) ||
       (request.options_given && !known.restored && known.spec.init != asked.init))
     return refuse(requester, errc::invalid_argument,
@@ -119,9 +139,7 @@ void table_catalog::create(std::size_t job, std::vector<table_spec> specs, ticke
 // Ids and places follow from the order of the calls.
 std::vector<std::uint32_t> table_catalog::add(std::size_t job,
                                               const std::vector<table_spec>& specs) {
-  std::vector<std::uint64_t> sizes;
-  for (const auto& spec : specs) sizes.push_back(spec.size());
-  auto placed = placement_.add(sizes);
+  auto placed = placement_.add_tables(specs);
   std::vector<std::uint32_t> numbers;
   std::set<std::string_view> restored;
   if (const auto& from = state_.jobs[job].restored)
@@ -133,10 +151,11 @@ std::vector<std::uint32_t> table_catalog::add(std::size_t job,
     tables_.push_back({job,
                        specs[i],
                        {.table = id,
-                        .elements = sizes[i],
+                        .elements = specs[i].size(),
                         .name = specs[i].name,
                         .places = std::move(placed[i]),
-                        .lazy = specs[i].optimizer.lazy},
+                        .lazy = specs[i].optimizer.lazy,
+                        .rows = specs[i].rows},
                        false,
                        is_old,
                        false});
@@ -158,10 +177,13 @@ void table_catalog::open_all(std::size_t job, coordinator_effects& out) {
 void table_catalog::opened(std::int64_t now, const call_group& done, coordinator_effects& out) {
   auto& table = tables_[std::get<std::uint32_t>(done.about)];
   table.ready = true;
-  state_.events.add(now, "table_open",
-                    state_.jobs[table.job].spec.name + " " + table.spec.name + ": " +
-                        std::to_string(table.grant.elements) + " elements in " +
-                        std::to_string(table.grant.places.size()) + " chunks");
+  const auto chunks = std::to_string(table.grant.places.size());
+  state_.events.add(
+      now, "table_open",
+      state_.jobs[table.job].spec.name + " " + table.spec.name + ": " +
+          (table.spec.has_rows()
+               ? "rows of " + std::to_string(table.spec.rows.dim) + " in " + chunks + " parts"
+               : std::to_string(table.grant.elements) + " elements in " + chunks + " chunks"));
   for (const auto requester : done.waiting) out.answers.push_back({requester, {}, table.grant});
   state_.changes.let_leave(out);
   state_.admissions.admit_early(out);
@@ -223,7 +245,8 @@ open_table_call table_catalog::call_of(const table_state& table) const {
           .name = table.spec.name,
           .shape = table.spec.shape,
           .restore = {},
-          .first_clocks = {}};
+          .first_clocks = {},
+          .rows = table.spec.rows};
 }
 
 std::vector<std::uint32_t> table_catalog::opened_tables(std::size_t job) const {

@@ -54,12 +54,35 @@ struct init_spec {
   friend bool operator==(const init_spec&, const init_spec&) = default;
 };
 
-// A table: a dense float32 tensor, row-major.
+// A table of rows by 64-bit ids, which lie in parts by the hash of their id. A row is made at
+// its first push; until then it has its first values, as `init` says: uniform ones are a
+// function of (job seed, table name, id, column).
+struct rows_spec {
+  std::uint32_t dim = 0;       // float32 values of a row; 0: the table is dense
+  std::uint64_t capacity = 0;  // rows that there is room for, parts_max times as many at most
+  init_spec init = {.kind = init_kind::uniform, .value = 0.01F};
+
+  friend bool operator==(const rows_spec&, const rows_spec&) = default;
+};
+inline constexpr std::uint32_t row_parts_default = 64;
+inline constexpr std::uint64_t row_capacity_default = 1ULL << 24U;
+// Rows that one part has room for: somewhat more than its share of the table, as the hash of
+// ids does not spread them evenly.
+constexpr std::uint64_t part_capacity(std::uint64_t capacity, std::uint64_t parts) noexcept {
+  const auto share = capacity / parts + 1;
+  return share + share / 4 + 64;
+}
+
+// A table: a dense float32 tensor, row-major, or rows in shape[0] parts, each of which counts
+// as one element.
 struct table_spec {
   std::string name;
   std::vector<std::uint64_t> shape;
   optimizer_spec optimizer;
   init_spec init;
+  rows_spec rows = {};
+
+  bool has_rows() const noexcept { return rows.dim > 0; }
 
   // Number of elements: the product of the shape; 1 for an empty shape (a scalar). The largest
   // number there is when the product is larger.

@@ -52,11 +52,10 @@ std::vector<std::vector<shard_part_bytes>> parts_of(const cluster_spec& cluster)
   std::vector<std::vector<shard_part_bytes>> all;
   for (const auto& job : cluster.jobs) {
     auto& parts = all.emplace_back(cluster.shards);
-    std::vector<std::uint64_t> sizes;
-    for (const auto& table : job.tables) sizes.push_back(table.size());
-    const auto placed = places.add(sizes);
+    const auto placed = places.add_tables(job.tables);
     for (std::size_t i = 0; i < placed.size(); ++i)
       for (const auto& chunk : placed[i]) {
+        if (job.tables[i].has_rows()) continue;  // as many as will be pushed: nobody knows
         const auto bytes = chunk.elements * sizeof(float);
         parts[chunk.shard].parameters += bytes;
         parts[chunk.shard].states += bytes * state_arrays(job.tables[i].optimizer.kind);
@@ -77,7 +76,8 @@ void add_part(const cluster_spec& cluster, const job_spec& job, const host_spec*
 
 std::uint64_t bytes_of(const job_spec& job) {
   std::uint64_t bytes = 0;
-  for (const auto& table : job.tables) bytes += table.size() * sizeof(float);
+  for (const auto& table : job.tables)
+    if (!table.has_rows()) bytes += table.size() * sizeof(float);
   return bytes;
 }
 

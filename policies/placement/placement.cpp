@@ -11,12 +11,10 @@ namespace tidegate::policies {
 
 namespace {
 
-constexpr std::uint64_t element_bytes = sizeof(float);
-
 struct unplaced {
   std::size_t table = 0;
   std::uint32_t chunk = 0;
-  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;
 };
 
 // (load, shard): the least loaded shard is on top, the lowest index among equals.
@@ -48,26 +46,44 @@ std::uint32_t placement::shards() const noexcept {
 }
 
 std::vector<table_places> placement::add(std::span<const std::uint64_t> table_elements) {
+  std::vector<table_cut> cuts;
+  for (const auto elements : table_elements)
+    cuts.push_back({elements, chunk_bytes_ / sizeof(float), sizeof(float)});
+  return place(cuts);
+}
+
+std::vector<table_places> placement::add_tables(std::span<const table_spec> specs) {
+  std::vector<table_cut> cuts;
+  for (const auto& spec : specs) {
+    const auto parts = spec.size();
+    const auto part_bytes = part_capacity(spec.rows.capacity, parts) * spec.rows.dim;
+    cuts.push_back(spec.has_rows()
+                       ? table_cut{parts, 1, part_bytes * sizeof(float)}
+                       : table_cut{parts, chunk_bytes_ / sizeof(float), sizeof(float)});
+  }
+  return place(cuts);
+}
+
+std::vector<table_places> placement::place(std::span<const table_cut> cuts) {
   std::vector<table_places> tables;
   std::vector<unplaced> order;
-  for (const auto elements : table_elements) {
-    TIDEGATE_ASSERT(elements >= 1, "a table has at least one element");
-    tables.push_back(cut(elements, chunk_bytes_ / element_bytes));
-    for (const auto& c : tables.back()) {
-      order.push_back({tables.size() - 1, c.chunk, c.elements});
-    }
+  for (const auto& of : cuts) {
+    TIDEGATE_ASSERT(of.elements >= 1, "a table has at least one element");
+    tables.push_back(cut(of.elements, of.chunk_elements));
+    for (const auto& c : tables.back())
+      order.push_back({tables.size() - 1, c.chunk, c.elements * of.element_bytes});
   }
   // Stable: chunks of one size keep the order of tables and elements, so the result is a
   // function of the calls alone.
   std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.elements > b.elements; });
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   shards_by_load queue;
   for (std::uint32_t s = 0; s < shards(); ++s) queue.emplace(load_bytes_[s], s);
   for (const auto& next : order) {
     const auto shard = queue.top().second;
     queue.pop();
     tables[next.table][next.chunk].shard = shard;
-    load_bytes_[shard] += next.elements * element_bytes;
+    load_bytes_[shard] += next.bytes;
     queue.emplace(load_bytes_[shard], shard);
   }
   return tables;

@@ -55,6 +55,7 @@ struct open_table_call {
   checkpoint_id restore;  // number 0: none
   // To an aggregator: the clocks of its members' first pushes, by chunk; empty: 0.
   std::vector<std::uint64_t> first_clocks;
+  rows_spec rows = {};  // dim 0: the table is dense
 };
 
 // To a shard: expect frames of this worker, and answer it at this address. Answered with
@@ -179,7 +180,8 @@ struct table_grant {
   std::uint64_t elements = 0;
   std::string name;
   table_places places;
-  bool lazy = false;  // its optimizer is: ranges may be pushed
+  bool lazy = false;    // its optimizer is: ranges may be pushed
+  rows_spec rows = {};  // dim 0: the table is dense
 };
 
 struct worker_hello {

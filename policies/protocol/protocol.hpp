@@ -21,6 +21,7 @@ enum class reply_code : std::uint32_t {
   no_memory = 11,      // no receive buffer is left
   job_ended = 12,      // the job failed or was stopped
   no_window = 13,      // the shard cannot read the memory of the worker
+  table_full = 14,     // the table of rows has no room for the new rows of a step
 };
 
 std::string_view to_string(reply_code code) noexcept;

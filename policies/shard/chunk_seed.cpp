@@ -16,9 +16,9 @@ namespace limits = runtime::limits;
 
 namespace {
 
-constexpr std::uint32_t magic = 0x32534754;  // "TGS2"
+constexpr std::uint32_t magic = 0x33534754;  // "TGS3"
 constexpr std::uint32_t states_max = 2;
-constexpr std::size_t head_bytes = 64;
+constexpr std::size_t head_bytes = 72;
 
 struct head_wire {
   std::uint32_t magic = 0;
@@ -30,6 +30,7 @@ struct head_wire {
   std::uint32_t states = 0;
   std::uint32_t kept = 0;
   std::array<std::uint64_t, versions_kept_max> kept_versions{};
+  std::uint64_t tail_bytes = 0;
 };
 static_assert(sizeof(head_wire) == head_bytes && std::endian::native == std::endian::little);
 
@@ -37,10 +38,16 @@ std::size_t arrays_at(const chunk_seed& seed) noexcept {
   return head_bytes + seed.state.now.ranks.size() * sizeof(std::uint64_t);
 }
 
+// At a multiple of 8.
+std::size_t tail_at(const chunk_seed& seed) noexcept {
+  const auto end = arrays_at(seed) + seed.arrays() * seed.elements * sizeof(float);
+  return seed.tail_bytes == 0 ? end : (end + 7) / 8 * 8;
+}
+
 }  // namespace
 
 std::uint64_t seed_bytes(const chunk_seed& seed) noexcept {
-  return arrays_at(seed) + seed.arrays() * seed.elements * sizeof(float);
+  return tail_at(seed) + seed.tail_bytes;
 }
 
 void encode_seed(const chunk_seed& seed, std::span<std::byte> into) {
@@ -56,6 +63,7 @@ void encode_seed(const chunk_seed& seed, std::span<std::byte> into) {
   head.states = seed.states;
   head.kept = static_cast<std::uint32_t>(seed.state.kept.size());
   std::copy(seed.state.kept.begin(), seed.state.kept.end(), head.kept_versions.begin());
+  head.tail_bytes = seed.tail_bytes;
   std::memcpy(into.data(), &head, sizeof head);
   auto* at = into.data() + head_bytes;
   for (const auto& rank : seed.state.now.ranks) {
@@ -78,6 +86,16 @@ std::span<const float> seed_array(const chunk_seed& seed, std::span<const std::b
   return {reinterpret_cast<const float*>(bytes.data() + at), seed.elements};
 }
 
+std::span<std::byte> seed_tail(const chunk_seed& seed, std::span<std::byte> bytes) {
+  TIDEGATE_ASSERT(bytes.size() == seed_bytes(seed), "the bytes of this seed");
+  return bytes.last(seed.tail_bytes);
+}
+
+std::span<const std::byte> seed_tail(const chunk_seed& seed, std::span<const std::byte> bytes) {
+  TIDEGATE_ASSERT(bytes.size() == seed_bytes(seed), "the bytes of this seed");
+  return bytes.last(seed.tail_bytes);
+}
+
 runtime::expected<chunk_seed> decode_seed(std::span<const std::byte> bytes) {
   head_wire head;
   if (bytes.size() < head_bytes)
@@ -94,6 +112,7 @@ runtime::expected<chunk_seed> decode_seed(std::span<const std::byte> bytes) {
   seed.beta2_power = head.beta2_power;
   seed.states = head.states;
   seed.elements = head.elements;
+  seed.tail_bytes = std::min<std::uint64_t>(head.tail_bytes, bytes.size());
   if (bytes.size() != seed_bytes(seed))
     return runtime::fail(errc::corrupt, "a chunk that was handed over has " +
                                             std::to_string(bytes.size()) + " bytes, not " +

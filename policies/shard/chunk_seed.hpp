@@ -18,6 +18,9 @@ struct chunk_seed {
   double beta2_power = 1;
   std::uint32_t states = 0;  // arrays of the optimizer
   std::uint64_t elements = 0;
+  // Bytes behind the arrays, a multiple of 8: of a part of a table of rows, which has no
+  // arrays, its image (runtime/parts/row_image.hpp).
+  std::uint64_t tail_bytes = 0;
 
   std::size_t arrays() const noexcept { return 1U + states + state.kept.size(); }
   // Of the parameters of state.kept[i].
@@ -31,6 +34,9 @@ void encode_seed(const chunk_seed& seed, std::span<std::byte> into);
 std::span<float> seed_array(const chunk_seed& seed, std::span<std::byte> bytes, std::size_t i);
 std::span<const float> seed_array(const chunk_seed& seed, std::span<const std::byte> bytes,
                                   std::size_t i);
+// Returns the tail of a seed in its bytes.
+std::span<std::byte> seed_tail(const chunk_seed& seed, std::span<std::byte> bytes);
+std::span<const std::byte> seed_tail(const chunk_seed& seed, std::span<const std::byte> bytes);
 // Errors: corrupt (not of this form, or of another length).
 runtime::expected<chunk_seed> decode_seed(std::span<const std::byte> bytes);
 

@@ -20,8 +20,9 @@ void shard_core::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
   state_->replies.flush(out);
 }
 
-void shard_core::call(const frame_tag& tag, payload_handle payload, shard_effects& out) {
-  state_->pulls.call(tag, payload, out);
+void shard_core::call(const frame_tag& tag, payload_handle payload, bool is_final,
+                      shard_effects& out) {
+  state_->pulls.call(tag, payload, is_final, out);
   state_->replies.flush(out);
 }
 

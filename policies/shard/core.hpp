@@ -80,7 +80,7 @@ class shard_core {
   // Takes in the call of a function of a chunk, which `payload` names, and which is answered
   // like a pull. It leaves a lease as it is. The core owns the payload until a release effect
   // names it.
-  void call(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void call(const frame_tag& tag, payload_handle payload, bool is_final, shard_effects& out);
   // Appends the release of calls of processes that have been replaced or shut out; to be called
   // after that, if there are any.
   bool has_forgotten_calls() const noexcept { return state_->pulls.has_orphans(); }

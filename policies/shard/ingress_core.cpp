@@ -138,6 +138,16 @@ void ingress_core::no_place(const runtime::frame_header& header) {
   refuse_push(header, reply_code::no_memory);
 }
 
+void ingress_core::refuse_payload(const runtime::frame_header& header) {
+  const auto tag = tag_of(header);
+  if (header.kind == frame_kind::call) {
+    core().cancel_call(tag);
+    return refuse_call(tag, reply_code::wrong_size);
+  }
+  core().cancel_push(tag);
+  refuse_push(header, reply_code::wrong_size);
+}
+
 void ingress_core::refuse_push(const runtime::frame_header& header, reply_code code) {
   const auto tag = tag_of(header);
   // Behind what waits: a duplicate is not acknowledged before its step has been made.
@@ -180,7 +190,8 @@ void ingress_core::frame(const runtime::frame_header& header, payload_handle pay
                   pending(tag.job, tag.table));
       break;
     case frame_kind::call:
-      core().call(tag, payload, pending(tag.job, tag.table));
+      core().call(tag, payload, (header.flags & runtime::frame_flag_final) != 0,
+                  pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
       about_job(core().registry().check_worker(tag) == reply_code::ok
@@ -252,7 +263,8 @@ void ingress_core::on_attach(const frame_tag& tag, std::span<const std::byte> pl
     code = reply_code::unknown_worker;  // admitted, but not connected
   if (code == reply_code::ok && core().registry().slots_of(tag.table).empty())
     code = reply_code::unknown_table;
-  if (code == reply_code::ok && TIDEGATE_BUGGIFY("front: a window is refused"))
+  if (code == reply_code::ok &&
+      (core().registry().has_rows(tag.table) || TIDEGATE_BUGGIFY("front: a window is refused")))
     code = reply_code::no_window;
   if (code == reply_code::ok)
     code = state_.shell.map_gradients(

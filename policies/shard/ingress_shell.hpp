@@ -42,7 +42,9 @@ class ingress_shell {
   // Carry out the effect of that name (effects.hpp), before they return. `from`: the inputs
   // that the effect is about, valid until then. An aggregator has no apply and no snapshot, a
   // shard no hand_on and no ask.
-  virtual void apply(const effects::apply& apply, inputs from) = 0;
+  // apply returns why the step could not be made: then pushes of the chunk are refused with
+  // that from now on.
+  virtual reply_code apply(const effects::apply& apply, inputs from) = 0;
   // Returns what the effect asks for.
   virtual double measure(const effects::measure& measure, inputs from) = 0;
   virtual void hand_on(const effects::hand_on& handover, inputs from) = 0;

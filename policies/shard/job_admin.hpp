@@ -30,7 +30,8 @@ class job_admin {
   // Opens a table with those of its chunks that are on this shard, and returns them with slots.
   // Opening it again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
-                                      std::span<const chunk_place> places);
+                                      std::span<const chunk_place> places,
+                                      bool has_rows = false);
   // Forgets a table as if it had never been opened. Its slots are not used again. No effect
   // about it may wait.
   void forget_table(std::uint32_t table);

@@ -101,7 +101,8 @@ push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payl
   std::uint32_t slot = 0;
   if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
     return {verdict::refuse, code};
-  if (payload_bytes != runtime::call_payload_bytes)
+  const bool has_rows = state_.registry.chunk(slot).has_rows;
+  if (has_rows ? !is_row_payload(payload_bytes) : payload_bytes != runtime::call_payload_bytes)
     return {verdict::refuse, reply_code::wrong_size};
   auto& last = chunks_[slot][tag.rank];
   if (tag.request <= std::max(last.request, last.call_request)) return {verdict::drop};
@@ -124,20 +125,24 @@ void pull_tracker::cancel_call(const frame_tag& tag) {
   last.call_request = last.request;
 }
 
-void pull_tracker::call(const frame_tag& tag, payload_handle payload, shard_effects& out) {
+void pull_tracker::call(const frame_tag& tag, payload_handle payload, bool is_final,
+                        shard_effects& out) {
   release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
   const bool begun =
       code == reply_code::ok && take_call(state_.registry.chunk(slot), tag, payload, code);
   if (!begun) out.list.push_back(shard_effects::release{payload});
-  go_on(slot, tag, false, begun, code, out);
+  go_on(slot, tag, is_final, begun, code, out);
 }
 
 void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
   release_orphans(out);
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
+  // A part of a table of rows is asked for certain rows, by a call.
+  if (code == reply_code::ok && state_.registry.chunk(slot).has_rows)
+    code = reply_code::wrong_size;
   const bool begun =
       code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code);
   go_on(slot, tag, is_final, begun, code, out);

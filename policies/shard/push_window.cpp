@@ -28,7 +28,7 @@ reply_code push_window::check(const frame_tag& tag, std::uint64_t payload_bytes,
   if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
     return code;
   const auto& chunk = state_.registry.chunk(slot);
-  if (payload_bytes != chunk.elements * sizeof(float)) return reply_code::wrong_size;
+  if (!chunk.takes_gradient(payload_bytes)) return reply_code::wrong_size;
   return check_clock(chunk, tag);
 }
 

@@ -12,6 +12,7 @@
 #include "policies/consistency/consistency.hpp"
 #include "policies/consistency/relay.hpp"
 #include "policies/model/membership_schedule.hpp"
+#include "policies/model/row_payloads.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/shard/chunk_versions.hpp"
 #include "runtime/base/limits.hpp"
@@ -75,6 +76,7 @@ struct chunk_record {
   std::uint32_t chunk = 0;
   std::uint32_t index = 0;  // among the table's chunks here
   std::uint64_t elements = 0;
+  bool has_rows = false;  // it is a part of a table of rows: payloads have no one size
   table_record* home = nullptr;
   chunk_versions versions;
   std::unique_ptr<consistency_policy> policy;
@@ -82,6 +84,10 @@ struct chunk_record {
   bsp_policy* clipped = nullptr;  // `policy`, if steps wait for norms
 
   job_record& job() const noexcept { return *home->job; }
+  // Returns true if a gradient, or a sum of some, may have so many bytes.
+  bool takes_gradient(std::uint64_t payload_bytes) const noexcept {
+    return has_rows ? is_row_payload(payload_bytes) : payload_bytes == elements * sizeof(float);
+  }
   std::uint32_t ranks() const noexcept {
     return static_cast<std::uint32_t>(home->job->ranks.size());
   }

@@ -69,6 +69,8 @@ class chunk_registry {
   std::span<const std::uint32_t> slots_of(std::uint32_t table) const;
   std::optional<std::uint32_t> find_slot(std::uint64_t token, std::uint32_t table,
                                          std::uint32_t chunk) const;
+  // Returns true if the table is one of rows; false for an unknown one.
+  bool has_rows(std::uint32_t table) const;
   // Returns the place of a chunk among those of its table that are here.
   std::uint32_t index_of(std::uint32_t slot) const { return chunks_[slot].index; }
   // Returns the job, table and chunk of a slot.

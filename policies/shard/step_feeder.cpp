@@ -145,7 +145,6 @@ void step_feeder::send(const transfer& sent, bool retransmit) {
     header.flags |= runtime::frame_flag_skip;
     return state_.shell.send_plain(*replica_, header);
   }
-  header.payload_bytes = state_.shell.chunk_bytes(step.slot);
   state_.shell.send_step(*replica_, header, step);
 }
 
@@ -166,7 +165,10 @@ void step_feeder::send_farewell(const farewell_name& name) {
 }
 
 void step_feeder::lend(std::uint64_t job, std::uint32_t table) {
-  if (!replica_ || !shares_ || state_.shard.registry().slots_of(table).empty()) return;
+  const auto& registry = state_.shard.registry();
+  // Sums of rows are of any size, and are sent.
+  if (!replica_ || !shares_ || registry.slots_of(table).empty() || registry.has_rows(table))
+    return;
   lending_[table].job = job;
   send_lend(job, table);
 }

@@ -53,7 +53,8 @@ turn_runner::inputs turn_runner::inputs_of(const Effect& effect, inputs all) {
 }
 
 void turn_runner::perform(const effects::apply& apply, inputs all) {
-  state_.shell.apply(apply, inputs_of(apply, all));
+  const auto code = state_.shell.apply(apply, inputs_of(apply, all));
+  if (code != reply_code::ok) failed_.emplace(apply.slot, code);
 }
 
 void turn_runner::perform(const effects::measure& measure, inputs all) {
@@ -118,10 +119,19 @@ void turn_runner::perform(const effects::release& release, inputs) {
   state_.shell.release(release.payload);
 }
 
+reply_code turn_runner::code_of(const effects::acknowledge& acknowledge) const {
+  if (failed_.empty()) return acknowledge.code;
+  const auto& tag = acknowledge.tag;
+  const auto slot = state_.core.registry().find_slot(tag.job, tag.table, tag.chunk);
+  const auto failed = slot ? failed_.find(*slot) : failed_.end();
+  return failed == failed_.end() ? acknowledge.code : failed->second;
+}
+
 void turn_runner::perform(const effects::acknowledge& acknowledge, inputs) {
   const auto& tag = acknowledge.tag;
-  if (acknowledge.code != reply_code::ok) state_.links.refused(tag, acknowledge.code);
-  auto header = header_of(frame_kind::push_ack, tag, acknowledge.code);
+  const auto code = code_of(acknowledge);
+  if (code != reply_code::ok) state_.links.refused(tag, code);
+  auto header = header_of(frame_kind::push_ack, tag, code);
   if (tag.chunk == runtime::whole_job)
     if (const auto* worker = state_.links.find(tag.job, tag.rank))
       header.version = worker->payload_bytes_copied;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "policies/shard/effects.hpp"
@@ -41,6 +42,7 @@ class turn_runner {
   inputs inputs_of(const Effect& effect, inputs all);
   template <class Effect>
   void perform_any(const Effect& effect, inputs all);
+  reply_code code_of(const effects::acknowledge& acknowledge) const;
   void perform(const effects::apply& apply, inputs all);
   void perform(const effects::measure& measure, inputs all);
   void perform(const effects::tell_norm_part& telling, inputs);
@@ -64,6 +66,8 @@ class turn_runner {
   std::uint64_t budget_ = 0;     // bytes that may be summed in this turn
   bool going_on_ = false;        // the shell will call go_on()
   std::vector<double> squares_;  // by slot, as measured last
+  // Slots whose steps could not be made, and why.
+  std::map<std::uint32_t, reply_code> failed_;
 };
 
 }  // namespace tidegate::policies::sharding

@@ -48,17 +48,18 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
 
 // A table is open when every shard that shares our memory has looked at it.
 void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
-                       const std::function<bool(std::uint32_t shard)>& shares) {
+                       const std::function<bool(std::uint32_t shard)>& shares, bool has_rows) {
   const auto opened_before = tables_.size();
   const auto [at, fresh] = tables_.try_emplace(table);
   auto& state = at->second;
   if (fresh) state.opened_as = opened_before;
   state.open = false;
+  state.has_rows = has_rows;
   norms_.add_table(table, places.size());
   worker_.add_table(table, std::move(places));
   for (const auto& part : worker_.tables().parts_of(table)) {
     if (part.attached) continue;
-    if (!shares(part.shard)) {
+    if (has_rows || !shares(part.shard)) {
       frames_with_.insert(part.shard);
       continue;
     }
@@ -84,7 +85,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
                                    [&](const table_part& part) { return part.shard == shard; });
     if (here == parts.end()) continue;
     for (const auto chunk : here->chunks) norms_.forget(id, chunk);
-    if (!shares(shard)) {
+    if (state.has_rows || !shares(shard)) {
       frames_with_.insert(shard);
       if (state.attaching.empty()) opened(id, state);
       continue;
@@ -191,9 +192,10 @@ bool client_core::expects_reply(const frame_header& header) const {
     return false;
   const bool calls = header.kind == frame_kind::call_reply;
   if (calls != worker_.tables().at(header.table).pull.calls) return false;
+  // How long an answer may be is the shell's to know, which has the question.
+  if (calls) return true;
   const auto elements = worker_.tables().place_of(header.table, header.chunk).elements;
-  return header.payload_bytes ==
-         (calls ? runtime::call_payload_bytes : elements * sizeof(float));
+  return header.payload_bytes == elements * sizeof(float);
 }
 
 void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
@@ -355,6 +357,7 @@ void client_core::send(const worker_effects::send& send) {
       break;
     case kind::call:
       header.kind = frame_kind::call;
+      flag(send.is_final, runtime::frame_flag_final);
       header.payload_bytes = runtime::call_payload_bytes;
       return shell_.send_call(send.shard, header);
     case kind::doorbell:

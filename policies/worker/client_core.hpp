@@ -35,11 +35,13 @@ class client_shell {
   virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
   // Sends where the gradients of header.table lie, as the payload; the shell sets its size.
   virtual void send_place(std::uint32_t shard, const runtime::frame_header& header) = 0;
-  // Sends the elements of a gradient that `send` names, which stay as they are until the push
-  // is acknowledged. Of frames that wait, those of lower `priority` go first.
+  // Sends the elements of a gradient that `send` names, or the batch of a part of a table of
+  // rows, which stay as they are until the push is acknowledged; the shell sets the size. Of
+  // frames that wait, those of lower `priority` go first.
   virtual void send_gradient(const worker_effects::send& send,
                              const runtime::frame_header& header, std::uint64_t priority) = 0;
-  // Sends the call of the table's function that is under way, as the payload.
+  // Sends the call of the table's function that is under way, or the request of rows of a part,
+  // as the payload; the shell sets its size.
   virtual void send_call(std::uint32_t shard, const runtime::frame_header& header) = 0;
   // Maps the parameters of a table's part on a shard. `place`: the payload of an attach_ack.
   // Returns false if they cannot be read here; then frames are used.
@@ -85,9 +87,10 @@ class client_core {
               std::uint32_t incarnation);
 
   // Opens a table, whose chunks `places` covers. `shares`: returns true if this shard shares
-  // memory with us; not kept. client_shell::opened() follows, perhaps from within.
+  // memory with us; not kept. A table of rows is pushed and pulled in frames all the same.
+  // client_shell::opened() follows, perhaps from within.
   void open(std::uint32_t table, std::vector<chunk_place> places,
-            const std::function<bool(std::uint32_t shard)>& shares);
+            const std::function<bool(std::uint32_t shard)>& shares, bool has_rows = false);
   // Goes on with another process of this shard, for frames of this epoch, to which the shell
   // has connected; the caller calls carry_out() afterwards. Returns false, and does nothing, if
   // the epoch is not later than epoch_of(shard).
@@ -160,6 +163,7 @@ class client_core {
   struct table_state {
     std::uint64_t opened_as = 0;  // the first of all tables: 0
     bool open = false;
+    bool has_rows = false;
     std::set<std::uint32_t> attaching;  // shards that have not answered
     retransmit_timer attach_retransmit;
   };

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/native/session_device_calls.hpp"
+#include "python/native/session_row_calls.hpp"
 #include "python/native/worker_session.hpp"
 
 namespace nb = nanobind;
@@ -44,6 +45,14 @@ void bind_options(nb::module_& module) {
       .def_rw("init_constant", &table_options::init_constant)
       .def_rw("init_pushed", &table_options::init_pushed);
   nb::class_<table>(module, "Table").def_ro("size", &table::size);
+  nb::class_<row_table_options>(module, "RowTableOptions")
+      .def(nb::init<>())
+      .def_rw("optimizer", &row_table_options::optimizer)
+      .def_rw("init_uniform", &row_table_options::init_uniform)
+      .def_rw("init_constant", &row_table_options::init_constant)
+      .def_rw("capacity", &row_table_options::capacity)
+      .def_rw("parts", &row_table_options::parts);
+  nb::class_<row_table>(module, "RowTable").def_prop_ro("dim", &row_table::dim);
 }
 
 void bind_session(nb::module_& module) {
@@ -117,11 +126,23 @@ void bind_device_calls(nb::module_& module) {
       .def("tensor", &self::tensor);
 }
 
+void bind_row_calls(nb::module_& module) {
+  using self = session_row_calls;
+  nb::class_<self>(module, "RowCalls")
+      .def(nb::init<std::shared_ptr<worker_session>>())
+      .def("open", &self::open, "name"_a, "dim"_a, "options"_a.none())
+      .def("push", &self::push, "table"_a, "ids"_a.noconvert(), "gradients"_a.noconvert())
+      .def("pull", &self::pull, "table"_a, "ids"_a.noconvert(), "out"_a.noconvert(),
+           "to_the_end"_a)
+      .def("rows", &self::rows);
+}
+
 NB_MODULE(_native, module) {
   module.attr("__version__") = TIDEGATE_VERSION;
   bind_options(module);
   bind_session(module);
   bind_device_calls(module);
+  bind_row_calls(module);
   module.def("await_place", &worker_session::await_place);
 }
 

@@ -99,6 +99,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
  private:
   friend class operation;
   friend class session_device_calls;
+  friend class session_row_calls;
 
   // While one lives, a call is under way and no other thread takes over. Under the GIL.
   class busy {

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ._options import sgd as sgd
     from ._options import uniform as uniform
     from . import data as data
+    from ._rows import RowTable as RowTable
     from ._session import Session as Session
     from ._session import await_place as await_place
     from ._session import session as session
@@ -82,6 +83,7 @@ _HOMES = {
     "_device": ["DeviceArray"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
                  "momentum", "nesterov", "proximal", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
+    "_rows": ["RowTable"],
     "_session": ["Session", "await_place", "session"],
     "_state": ["State"],
     "_table": ["Pending", "Table"],
@@ -92,7 +94,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlreadyExistsError", "CancelledError", "CorruptError", "DeviceArray", "InvalidArgumentError",
     "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
-    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Schedule", "Session",
+    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule", "Session",
     "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
     "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "launch", "momentum",
     "nesterov", "proximal", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",

@@ -7,10 +7,11 @@ import contextlib
 import os
 import sys
 import weakref
-from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional
+from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Union
 
 from . import _native
-from ._options import Optimizer
+from ._options import Optimizer, Uniform
+from ._rows import RowTable, dim_of, row_options_of
 from ._state import State
 from ._table import Init, Shape, Table, options_of, shape_of
 from .errors import OutOfOrderError, TidegateError
@@ -30,7 +31,9 @@ class Session:
     def __init__(self, native: _native.Session) -> None:
         self._native = native
         self._device_calls = _native.DeviceCalls(native)
+        self._row_calls = _native.RowCalls(native)
         self._tables: dict[str, Table] = {}
+        self._row_tables: dict[str, RowTable] = {}
         #: Where tables are that are opened from now on; None: on the host.
         self.device: Optional[str] = None
         self._touched: set[Table] = set()  # tables with views, or pushed, in this clock
@@ -85,6 +88,29 @@ class Session:
             return known
         table = Table(self, name, asked, opened, self.device)
         self._tables[name] = table
+        return table
+
+    def rows(self, name: str, dim: int, *, optimizer: Optional[Optimizer] = None,
+             init: Union[None, float, Uniform] = None, capacity: Optional[int] = None,
+             parts: Optional[int] = None) -> RowTable:
+        """Creates the table of rows of that name, or attaches to it: rows of `dim` float32 by 64-bit ids.
+
+        The worker that comes first decides on the options; with others this raises InvalidArgumentError. A table that
+        the YAML declares keeps the YAML's options where none is given. `optimizer`: :func:`tidegate.sgd`,
+        :func:`tidegate.adagrad` or :func:`tidegate.adam`, which step a row when it is pushed. `init`: the value that
+        all start with, or :func:`tidegate.uniform`; uniform(0.01) where it is not given. `capacity`: rows that there
+        is room for (16777216). `parts`: into how many the rows are spread, by a hash of their ids (64). Blocks until
+        the table can be used.
+        """
+        asked = (dim, optimizer, init, capacity, parts)
+        known = self._row_tables.get(name)
+        if known is not None and known._asked == asked and self.is_open:
+            return known
+        opened = self._row_calls.open(name, dim_of(name, dim), row_options_of(name, *asked[1:]))
+        if known is not None:
+            return known
+        table = RowTable(self._row_calls, name, asked, opened)
+        self._row_tables[name] = table
         return table
 
     def use_device(self, device: str, *, stream: int = 0) -> None:

@@ -312,23 +312,27 @@ def schedule_of(name: str, schedule: Schedule) -> _native.Schedule:
     return wanted
 
 
+def optimizer_of(name: str, optimizer: Optimizer) -> _native.Optimizer:
+    if not isinstance(optimizer, Optimizer):
+        raise InvalidArgumentError(f"optimizer of table '{name}' is a {type(optimizer).__name__}; allowed: "
+                                   "tidegate.sgd(...), tidegate.adam(...) and the like")
+    wanted = _native.Optimizer()
+    wanted.name = optimizer.name
+    for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy", "l1",
+                "l2"):
+        setattr(wanted, key, getattr(optimizer, key))
+    if optimizer.schedule is not None:
+        wanted.schedule = schedule_of(name, optimizer.schedule)
+    return wanted
+
+
 def options_of(name: str, optimizer: Optional[Optimizer],
                 init: Init) -> Optional[_native.TableOptions]:
     if optimizer is None and init is None:
         return None
     options = _native.TableOptions()
     if optimizer is not None:
-        if not isinstance(optimizer, Optimizer):
-            raise InvalidArgumentError(f"optimizer of table '{name}' is a {type(optimizer).__name__}; allowed: "
-                                       "tidegate.sgd(...), tidegate.adam(...) and the like")
-        wanted = _native.Optimizer()
-        wanted.name = optimizer.name
-        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy", "l1",
-                    "l2"):
-            setattr(wanted, key, getattr(optimizer, key))
-        if optimizer.schedule is not None:
-            wanted.schedule = schedule_of(name, optimizer.schedule)
-        options.optimizer = wanted
+        options.optimizer = optimizer_of(name, optimizer)
     if isinstance(init, Uniform):
         options.init_uniform = init.bound
     elif isinstance(init, Pushed):

@@ -137,6 +137,17 @@ enum class planted_bug : std::uint8_t {
   call_ends_the_lease = 208,
   call_of_the_current_version,
   call_takes_the_place_of_the_pull,
+  // Mistakes with tables of rows: simulated jobs that have some find them.
+  row_changes_not_noted = 211,
+  row_sum_of_another_clock,
+  row_state_not_handed_over,
+  row_kept_versions_swapped,
+  row_answer_of_the_current_version,
+  row_oldest_change_forgotten,
+  row_duplicates_take_the_last,
+  row_first_values_by_order,
+  row_batch_of_the_other_half,
+  row_state_not_in_checkpoints,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -160,6 +171,8 @@ inline constexpr auto planted_range_bug_first = planted_bug::aggregator_sums_gap
 inline constexpr auto planted_range_bug_last = planted_bug::untouched_chunks_not_skipped;
 inline constexpr auto planted_call_bug_first = planted_bug::call_ends_the_lease;
 inline constexpr auto planted_call_bug_last = planted_bug::call_takes_the_place_of_the_pull;
+inline constexpr auto planted_row_bug_first = planted_bug::row_changes_not_noted;
+inline constexpr auto planted_row_bug_last = planted_bug::row_state_not_in_checkpoints;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

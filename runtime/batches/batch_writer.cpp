@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/batches/row_batch.hpp"
 #include "runtime/batches/row_parts.hpp"
 
@@ -78,6 +79,25 @@ void batch_writer::count_rows(std::uint32_t parts) {
   }
 }
 
+void batch_writer::write_ids(std::uint32_t part, std::span<std::uint64_t> ids) const {
+  TIDEGATE_ASSERT(ids.size() == rows_[part], "room for the ids of the part");
+  std::size_t row = 0;
+  for (auto i = begins_[part]; i < begins_[part + 1]; ++i)
+    if (i == begins_[part] || entries_[i].id != entries_[i - 1].id) ids[row++] = entries_[i].id;
+}
+
+void batch_writer::scatter(std::uint32_t part, std::span<const float> values, std::uint32_t dim,
+                           std::span<float> out) const {
+  TIDEGATE_ASSERT(
+      values.size() == std::size_t{rows_[part]} * dim && out.size() == entries_.size() * dim,
+      "values of each row, and room for each id");
+  const float* from = values.data();
+  for (auto i = begins_[part]; i < begins_[part + 1]; ++i) {
+    if (i > begins_[part] && entries_[i].id != entries_[i - 1].id) from += dim;
+    std::copy_n(from, dim, out.data() + std::size_t{entries_[i].index} * dim);
+  }
+}
+
 void batch_writer::write(std::uint32_t part, std::span<const float> gradients,
                          std::uint32_t dim, std::span<std::byte> memory) const {
   TIDEGATE_ASSERT(gradients.size() == entries_.size() * dim, "a gradient for each id");
@@ -95,6 +115,7 @@ void batch_writer::write(std::uint32_t part, std::span<const float> gradients,
     std::copy_n(row_of(i), dim, to);
     for (++i; i < end && entries_[i].id == id; ++i) {
       const auto* const more = row_of(i);
+      if (is_planted(planted_bug::row_duplicates_take_the_last)) std::fill_n(to, dim, 0.0F);
       for (std::uint32_t column = 0; column < dim; ++column) to[column] += more[column];
     }
   }

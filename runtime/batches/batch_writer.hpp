@@ -25,6 +25,13 @@ class batch_writer {
   // Returns the ids of all batches together, each counted once.
   std::uint64_t rows() const noexcept { return rows_in_all_; }
 
+  // Writes the ids of a part, rows_of(part) of them, ascending.
+  void write_ids(std::uint32_t part, std::span<std::uint64_t> ids) const;
+  // The reverse of write(): puts the values of a part's rows, in the order of write_ids(),
+  // where their ids are in what begin() was given. `out`: `dim` values of each id.
+  void scatter(std::uint32_t part, std::span<const float> values, std::uint32_t dim,
+               std::span<float> out) const;
+
   // Writes the batch of a part to memory of row_batch_bytes(rows_of(part), dim). `gradients`:
   // of each id of the push in turn, `dim` values.
   void write(std::uint32_t part, std::span<const float> gradients, std::uint32_t dim,

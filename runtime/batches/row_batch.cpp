@@ -27,7 +27,8 @@ bool ids_ascend(std::span<const std::uint64_t> ids) noexcept {
 row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
                                std::uint32_t dim) {
   TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max &&
-                      memory.size() == row_batch_bytes(rows, dim) && is_aligned_as_batch(memory.data()),
+                      memory.size() == row_batch_bytes(rows, dim) &&
+                      is_aligned_as_batch(memory.data()),
                   "memory for a batch of this size");
   const row_batch_header header{.rows = rows, .dim = dim};
   const auto values = row_batch_values(rows);

@@ -22,8 +22,9 @@ auto bad_request(const std::string& problem) {
 }  // namespace
 
 std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids) {
-  TIDEGATE_ASSERT(memory.size() == gather_request_bytes(ids) && is_aligned_as_batch(memory.data()),
-                  "memory for a gather of this size");
+  TIDEGATE_ASSERT(
+      memory.size() == gather_request_bytes(ids) && is_aligned_as_batch(memory.data()),
+      "memory for a gather of this size");
   write_header(memory, {.kind = row_request_kind::gather, .rows = ids});
   const auto end = row_batch_alignment + ids * sizeof(std::uint64_t);
   std::memset(memory.data() + end, 0, memory.size() - end);
@@ -51,8 +52,9 @@ expected<row_request> read_row_request(std::span<const std::byte> memory) {
     case row_request_kind::gather:
       if (memory.size() != gather_request_bytes(header.rows))
         return bad_request("has " + std::to_string(header.rows) + " ids in another size");
-      request.ids = {reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
-                     header.rows};
+      request.ids = {
+          reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
+          header.rows};
       if (!ids_ascend(request.ids)) return bad_request("has ids that do not ascend");
       return request;
     case row_request_kind::scan:

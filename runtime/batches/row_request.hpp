@@ -25,8 +25,8 @@ enum class row_request_kind : std::uint32_t { gather = 1, scan = 2 };
 
 struct row_request_header {
   row_request_kind kind = row_request_kind::gather;
-  std::uint32_t rows = 0;        // gather: ids; scan: of a page at most
-  std::uint32_t has_after = 0;   // scan: 1 if the page begins behind the id `after`
+  std::uint32_t rows = 0;       // gather: ids; scan: of a page at most
+  std::uint32_t has_after = 0;  // scan: 1 if the page begins behind the id `after`
   std::uint32_t reserved = 0;
   std::uint64_t after = 0;
 };

@@ -123,9 +123,8 @@ expected<row_image> decode_image(std::span<const std::byte> bytes) {
     auto& delta = image.kept.emplace_back();
     std::vector<std::uint64_t> rows;
     if (!from.take(rows, 1) || !from.take(delta.ids, rows.front()) ||
-        !from.take(delta.existed, rows.front()) ||
-        rows.front() > bytes.size() || !from.take(delta.values, rows.front() * head.dim) ||
-        !ids_ascend(delta.ids))
+        !from.take(delta.existed, rows.front()) || rows.front() > bytes.size() ||
+        !from.take(delta.values, rows.front() * head.dim) || !ids_ascend(delta.ids))
       return bad_image();
   }
   if (!from.at_end()) return bad_image();

@@ -14,9 +14,9 @@ namespace tidegate::runtime {
 
 // Rows as they were before a step changed them.
 struct row_delta {
-  std::vector<std::uint64_t> ids;      // ascending
-  std::vector<std::uint8_t> existed;   // 0: the step made the row
-  std::vector<float> values;           // dim of each id
+  std::vector<std::uint64_t> ids;     // ascending
+  std::vector<std::uint8_t> existed;  // 0: the step made the row
+  std::vector<float> values;          // dim of each id
 
   void clear() {
     ids.clear();
@@ -33,8 +33,8 @@ struct row_image {
   std::vector<row_use> uses;       // of each id
   std::vector<float> values;       // dim of each
   std::vector<float> states;       // state_floats of each
-  // Of the versions that are kept, the newest first: what changed from each of them to the
-  // version after it in this list, to the current one from the first.
+  // What changed after each version that is kept, the newest first, up to the version before it
+  // in this list; after the first up to the current one.
   std::vector<row_delta> kept;
 
   friend bool operator==(const row_image&, const row_image&) = default;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::runtime {
 
@@ -21,13 +22,16 @@ void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
                   "a step begins with the current version");
   for (auto& change : changes_) std::erase(change.names, to);
   std::erase(current_, to);
-  notes_ = !current_.empty() && options_.keeps > 0;
+  notes_ = !current_.empty() && options_.keeps > 0 &&
+           !is_planted(planted_bug::row_changes_not_noted);
   if (!notes_) {
     current_.assign(1, to);
     return;
   }
   // The room of the oldest is used again.
-  if (changes_.size() < options_.keeps) changes_.emplace_back();
+  const std::size_t most =
+      options_.keeps - (is_planted(planted_bug::row_oldest_change_forgotten) ? 1 : 0);
+  if (changes_.empty() || changes_.size() < most) changes_.emplace_back();
   std::rotate(changes_.begin(), changes_.end() - 1, changes_.end());
   changes_.front().rows.clear();
   changes_.front().names.assign(current_.begin(), current_.end());
@@ -102,7 +106,7 @@ void row_part::visit_changes(std::uint32_t version_buffer, const Visit& visit) c
   const auto has = [&](const std::vector<std::uint32_t>& names) {
     return std::find(names.begin(), names.end(), version_buffer) != names.end();
   };
-  if (has(current_)) return;
+  if (has(current_) || is_planted(planted_bug::row_answer_of_the_current_version)) return;
   for (const auto& change : changes_) {
     visit(change.rows);
     if (has(change.names)) return;
@@ -176,8 +180,9 @@ row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> 
   const auto& slabs = table_.view().slabs();
   for (std::size_t i = 0; i < rows; ++i) {
     std::copy_n(slabs.values(numbers[i]), dim(), image.values.data() + i * dim());
-    std::copy_n(slabs.state(numbers[i]), state_floats(),
-                image.states.data() + i * state_floats());
+    if (!is_planted(planted_bug::row_state_not_handed_over))
+      std::copy_n(slabs.state(numbers[i]), state_floats(),
+                  image.states.data() + i * state_floats());
     image.uses[i] = slabs.use(numbers[i]);
   }
   // Nothing has changed since a version that lies where the one after it does.

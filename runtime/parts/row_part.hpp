@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/planted.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_merger.hpp"
 #include "runtime/batches/row_request.hpp"
@@ -48,7 +49,8 @@ class row_part {
 
   // The sum of a step that was kept, as a batch, until the next but one.
   std::span<const std::byte> sum_of(std::uint64_t clock) const {
-    return sums_[clock % sums_kept].bytes();
+    const auto other = is_planted(planted_bug::row_sum_of_another_clock) ? 1U : 0U;
+    return sums_[(clock + other) % sums_kept].bytes();
   }
   // Keeps the batch of a step with a single one.
   void keep_sum(std::uint64_t clock, std::span<const std::byte> batch);
@@ -59,6 +61,11 @@ class row_part {
   // kept. `into`: answer_bytes(request), aligned as batches are. Returns the bytes written.
   std::size_t answer(std::uint32_t version_buffer, const row_request& request,
                      std::span<std::byte> into) const;
+
+  // out[i * dim, (i + 1) * dim) = the values of the row ids[i] as of this version buffer; the
+  // ids ascend.
+  void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
+              std::span<float> out) const;
 
   // Returns all rows of the current version, which `current` names, and what is kept of the
   // versions that `kept` names, the newest first.
@@ -94,8 +101,6 @@ class row_part {
   void note(std::span<const std::uint64_t> ids);
   template <class Visit>
   void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
-  void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
-              std::span<float> out) const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
                    std::span<std::byte> into) const;

@@ -85,7 +85,8 @@ row_coefficients coefficients_of(const row_optimizer_options& options, const row
                                  std::uint32_t dim) {
   optimizer_options dense;
   dense.kind = dense_kind(options.kind);
-  dense.learning_rate = options.learning_rate * step.rate;
+  // As options_at() of dense tables has it, to the last bit.
+  dense.learning_rate = static_cast<float>(options.learning_rate * step.share * step.rate);
   dense.beta1 = options.beta1;
   dense.beta2 = options.beta2;
   dense.epsilon = options.epsilon;

@@ -53,7 +53,9 @@ status check(const row_optimizer_options& options);
 struct row_step {
   std::uint64_t clock = 0;  // counts steps of the table, for the correction of Adam's biases
   float scale = 1.0F;       // of the gradients
-  float rate = 1.0F;        // a factor of the learning rate
+  // Factors of the learning rate: of its schedule, and of who pushes.
+  double share = 1.0;
+  float rate = 1.0F;
 };
 
 // What a step needs, worked out once for all rows of a batch.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/rows/row_steps.hpp"
 
 namespace tidegate::runtime {
@@ -99,7 +100,9 @@ void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const ro
                           std::span<const std::uint8_t> added) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (added[i] == 0) continue;
-    write_initial(initial_, ids[i], {slabs_.values(rows[i]), layout_.shape.dim});
+    const bool by_order = is_planted(planted_bug::row_first_values_by_order);
+    write_initial(initial_, by_order ? rows[i] : ids[i],
+                  {slabs_.values(rows[i]), layout_.shape.dim});
     std::fill_n(slabs_.state(rows[i]), layout_.shape.state_floats, 0.0F);
     slabs_.id(rows[i]) = ids[i];
     slabs_.use(rows[i]) = {};

@@ -210,6 +210,7 @@ tests::workload_way way_of(const std::string& word) {
   if (word == "packed_ranges") return packed_ranges;
   if (word == "ranges") return ranges;
   if (word == "functions") return functions;
+  if (word == "rows") return rows;
   return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
 }
 

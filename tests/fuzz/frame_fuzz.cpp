@@ -67,7 +67,7 @@ void feed(policies::shard_core& core, const runtime::frame_header& header,
     case runtime::frame_kind::call:
       if (core.begin_call(tag, header.payload_bytes).kind ==
           policies::push_admission::verdict::take)
-        core.call(tag, 1, out);
+        core.call(tag, 1, false, out);
       break;
     case runtime::frame_kind::finished:
       core.finished(tag, out);

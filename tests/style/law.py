@@ -56,7 +56,7 @@ PROJECT = {
     "actors/membership": [BASE, "policies/supervision"],
     # What processes have behind the shells' seams.
     "actors/environment": [*TRANSPORT, "runtime/ucx", "runtime/functions", *COMMON, "actors/seam"],
-    "actors/store": [*TRANSPORT, "runtime/kernels", "runtime/storage", "policies", "include", "actors/seam",
+    "actors/store": [*TRANSPORT, "runtime/batches", "runtime/parts", "runtime/kernels", "runtime/storage", "policies", "include", "actors/seam",
                      "actors/shard", "actors/aggregator"],
     "actors/chunks": [*TRANSPORT, "runtime/kernels", "runtime/storage", "runtime/optimizers", "runtime/device",
                       "policies", "actors/seam", "actors/shard", "actors/store"],
@@ -83,7 +83,7 @@ PROJECT = {
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
     "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/run"],
     # The simulator: cores and shells in one thread.
-    "launch/simulate/cluster": [*TRANSPORT, "runtime/functions", "runtime/kernels", "policies", "actors/seam", "actors/shard",
+    "launch/simulate/cluster": [*TRANSPORT, "runtime/batches", "runtime/functions", "runtime/kernels", "policies", "actors/seam", "actors/shard",
                                 "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -142,6 +143,33 @@ runtime::status call_functions(tidegate::session& session,
   return {};
 }
 
+constexpr std::uint32_t row_dim = 8;
+
+// Some more than once, and of all 64 bits.
+std::vector<std::uint64_t> row_ids(std::uint64_t seed, std::uint32_t rank,
+                                   std::uint64_t clock) {
+  runtime::rng random(runtime::mix64(seed ^ (rank * 15485863ULL + clock * 49979687ULL)));
+  constexpr std::uint64_t ids_below = 5000;
+  std::vector<std::uint64_t> ids(random.below(300));
+  for (auto& id : ids) id = runtime::mix64(random.below(ids_below));
+  return ids;
+}
+
+// One full clock of the table of rows, up to its end.
+runtime::status run_clock_of_rows(const tidegate::session& session,
+                                  const tidegate::row_table& table) {
+  const auto& info = session.info();
+  const auto ids = row_ids(info.seed, info.rank, session.now());
+  std::vector<float> values(ids.size() * row_dim);
+  if (auto pulled = table.pull(ids, values).wait(); !pulled.ok()) return pulled;
+  const auto key = workload_key(info.seed, info.rank, session.now(), row_dim);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = workload_gradient(
+        key, static_cast<std::size_t>(ids[i / row_dim] * row_dim + i % row_dim), values[i]);
+  const auto pushed = table.push(ids, values);
+  return pushed.ready() ? pushed.wait() : runtime::status();  // one that is refused has ended
+}
+
 runtime::status run_clock_in_place(tidegate::session& session,
                                    const std::vector<tidegate::table>& tables,
                                    const workload_options& options, bool first) {
@@ -187,7 +215,8 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
   std::vector<std::vector<float>> parameters;
   // Two sets: a pushed gradient stays untouched while its clock may be in flight.
   std::vector<std::vector<std::vector<float>>> gradients(2);
-  for (std::size_t t = 0; t < options.shapes.size(); ++t) {
+  const std::size_t dense = options.way == workload_way::rows ? 1 : options.shapes.size();
+  for (std::size_t t = 0; t < dense; ++t) {
     if (!options.device.empty() && t == options.device_from)
       if (auto used = session.use_device({.name = options.device}); !used.ok()) return used;
     tidegate::table_options table_options;
@@ -199,6 +228,12 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
     parameters.emplace_back(table->size);
     for (auto& set : gradients) set.emplace_back(table->size);
   }
+  std::optional<tidegate::row_table> rows;
+  if (options.way == workload_way::rows) {
+    auto opened = session.open_rows("rows", row_dim);
+    if (!opened) return opened.error();
+    rows = *opened;
+  }
   runtime::rng pauses(options.pause_seed * 977 + session.info().rank);
   const auto begin = session.now();
   for (auto c = begin; c < options.clocks; ++c) {
@@ -207,6 +242,8 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
           std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
     const bool of_ranges =
         options.way == workload_way::ranges || options.way == workload_way::packed_ranges;
+    if (rows)
+      if (auto done = run_clock_of_rows(session, *rows); !done.ok()) return done;
     auto done = of_ranges ? run_clock_of_ranges(session, tables, parameters, options)
                 : options.way == workload_way::spans
                     ? run_clock(session, tables, parameters, gradients[c % 2], options)

@@ -17,14 +17,17 @@ namespace tidegate::tests {
 // with one exchange per clock; or ranges of each table, which follow from rank and clock,
 // through memory of its own (packed) or in place. The job's optimizer is lazy for ranges.
 // functions: in place, and functions of each table are called between its pull and its push,
-// whose results are those of what was pulled; the policy is bsp.
+// whose results are those of what was pulled; the policy is bsp. rows: a table of rows, of
+// which each worker pulls and pushes some that follow from rank and clock, beside the first
+// table.
 enum class workload_way : std::uint8_t {
   spans,
   in_place,
   exchange,
   packed_ranges,
   ranges,
-  functions
+  functions,
+  rows
 };
 
 struct workload_options {

@@ -107,8 +107,8 @@ policies::restored_cluster coordinator_disk::restored(bool goes_on) {
          std::to_string(found.clock));
     for (std::size_t i = 0; i < (*newest)->manifest().tables.size(); ++i) {
       const auto& table = (*newest)->manifest().tables[i];
-      found.tables.push_back(
-          {table.name, table.shape, (*newest)->chunks(i).front().stored.about.optimizer});
+      const auto& about = (*newest)->chunks(i).front().stored.about;
+      found.tables.push_back({table.name, table.shape, about.optimizer, about.rows});
     }
   }
   return from;

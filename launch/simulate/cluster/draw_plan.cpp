@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "launch/simulate/cluster/draws.hpp"
+#include "launch/simulate/cluster/row_ids.hpp"
 #include "policies/model/option_rules.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -206,6 +207,32 @@ void draw_ranges(const scenario& of, std::uint64_t seed, policies::job_spec& job
   if (script.way != worker_way::exchange) script.ranges = chance.chance(0.5) ? 1.0 : 0.6;
 }
 
+// Draws of its own. Without aggregators, and norms of gradients.
+void draw_rows(const scenario& of, std::uint64_t seed, policies::job_spec& job,
+               worker_script& script) {
+  draws chance(seed + 53);
+  if (!chance.chance(of.rows) || job.aggregators.kind != policies::aggregators_kind::none ||
+      job.clip_norm > 0)
+    return;
+  constexpr double tables_of_rows = 0.7;
+  constexpr policies::optimizer_kind kinds[] = {policies::optimizer_kind::sgd,
+                                                policies::optimizer_kind::adagrad,
+                                                policies::optimizer_kind::adam};
+  if (script.way == worker_way::exchange) script.way = worker_way::pull_push;
+  for (auto& table : script.tables) {
+    if (!chance.chance(tables_of_rows)) continue;
+    const auto kind = kinds[static_cast<std::size_t>(chance.below(std::size(kinds)))];
+    const auto schedule = table.optimizer.schedule;
+    table.optimizer = policies::default_optimizer(kind);
+    table.optimizer.schedule = schedule;
+    table.shape = {chance.between<std::uint64_t>(1, 6)};
+    table.rows = {.dim = row_dim, .capacity = 1000, .init = {}};
+    if (chance.chance(0.3)) table.rows.init = {policies::init_kind::constant, 0.5F};
+    table.init = {};
+  }
+  job.tables = script.tables;
+}
+
 // Draws of its own.
 void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   draws chance(seed + 47);
@@ -215,6 +242,7 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
 // What else workers do with their tables.
 void draw_uses(const scenario& of, policies::job_spec& job, worker_script& script) {
   draw_ranges(of, job.seed, job, script);
+  draw_rows(of, job.seed, job, script);
   draw_calls(of, job.seed, script);
 }
 

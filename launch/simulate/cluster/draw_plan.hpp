@@ -71,6 +71,7 @@ struct scenario {
   nanoseconds together_within = 10 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   double ranges = 0;                         // share of jobs that push and pull ranges
+  double rows = 0;                           // share of jobs that have tables of rows
   double calls = 0;                          // share of jobs that call functions
   double clips = 0;                          // share of jobs that may, and clip by the norm
   double on_devices = 0;                     // share of clusters whose shards step on devices

@@ -55,8 +55,9 @@ void endpoint_process::check_answer(const runtime::frame_header& header,
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (!replies) return;
     check_shown(slot, version_buffer, on_device);
-    const auto values = on_device ? std::span(*memory_.on_device(slot, version_buffer))
-                                  : memory_.parameters(slot, version_buffer).values();
+    const auto shown = on_device ? memory_view() : memory_.parameters(slot, version_buffer);
+    const auto values =
+        on_device ? std::span(*memory_.on_device(slot, version_buffer)) : shown.values();
     world_.check.answered(header.job, header.table, chunk, reading, values, id(),
                           world_.plan.on_devices);
   };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/endpoint_process.hpp"
+#include "launch/simulate/cluster/row_ids.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -37,8 +38,32 @@ void endpoint_memory::add_table(std::uint32_t table,
   names_.allow(runtime::call_payload_bytes, 2 * members * chunks.size());
 }
 
+runtime::status endpoint_memory::add_rows(const policies::open_table_call& table,
+                                          std::span<const policies::owned_chunk> chunks,
+                                          const actors::store_options& options) {
+  const auto parts = static_cast<std::uint32_t>(table.shape.front());
+  for (const auto& chunk : chunks) {
+    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
+    auto& state = chunks_.emplace_back();
+    state.table = table.table;
+    state.chunk = chunk.chunk;
+    state.first = chunk.first;
+    state.elements = floats_per_part;
+    state.version_buffers = std::make_shared<std::vector<region>>();
+    state.device_buffers = std::make_shared<std::vector<region>>();
+    state.ids = ids_of_part(table.init_key, parts, chunk.chunk);
+    tables_[table.table].push_back(chunk.slot);
+  }
+  return rows_.add_table(table, chunks, options.reduce, options.keeps);
+}
+
 memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
   auto& chunk = chunks_.at(slot);
+  if (has_rows(slot)) {
+    const auto values = std::make_shared<std::vector<float>>(chunk.elements);
+    rows_.part(slot).gather(version_buffer, chunk.ids, *values);
+    return {.where = values, .first = 0, .count = chunk.elements};
+  }
   while (chunk.version_buffers->size() <= version_buffer)
     chunk.version_buffers->push_back(std::make_shared<std::vector<float>>(chunk.elements));
   chunk.spoiled.resize(chunk.version_buffers->size());
@@ -82,6 +107,24 @@ std::span<const std::byte> endpoint_memory::payload_of(const runtime::frame_head
                                                        std::uint32_t version_buffer) {
   owner_.check_answer(reply, version_buffer);
   return parameters(slot, version_buffer).bytes();
+}
+
+runtime::buffer endpoint_memory::lease_rows(std::size_t bytes) {
+  return owner_.is_short_of_memory() ? runtime::buffer() : rows_.lease(bytes);
+}
+
+runtime::status endpoint_memory::check_rows(const runtime::frame_header& header,
+                                            std::uint32_t slot,
+                                            std::span<const std::byte> bytes) const {
+  return header.kind == runtime::frame_kind::call ? rows_.check_request(slot, bytes)
+                                                  : rows_.check_batch(slot, bytes);
+}
+
+runtime::buffer endpoint_memory::answer_rows(const runtime::frame_header& reply,
+                                             std::uint32_t slot, std::uint32_t version_buffer,
+                                             std::span<const std::byte> request) {
+  owner_.check_answer(reply, version_buffer);
+  return rows_.answer(slot, version_buffer, request);
 }
 
 runtime::buffer endpoint_memory::lease(std::size_t bytes) {

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "actors/seam/ingress_memory.hpp"
+#include "actors/shard/shard_memory.hpp"
+#include "actors/store/row_store.hpp"
 #include "launch/simulate/cluster/checker.hpp"
 #include "launch/simulate/cluster/memory_view.hpp"
 #include "policies/shard/ingress_core.hpp"
@@ -45,6 +47,13 @@ class endpoint_memory final : public actors::ingress_memory {
   // Slots are the next unused ones; room for `members` pushes of two clocks.
   void add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                  std::uint32_t members);
+  // Likewise the parts of a table of rows.
+  runtime::status add_rows(const policies::open_table_call& table,
+                           std::span<const policies::owned_chunk> chunks,
+                           const actors::store_options& options);
+  actors::row_store& rows() noexcept { return rows_; }
+  bool has_rows(std::uint32_t slot) const { return rows_.has(slot); }
+  // Of a part of a table of rows, a copy of all that there can be.
   memory_view parameters(std::uint32_t slot, std::uint32_t version_buffer);
   // The same, to be written as a whole: for `steps`, by a step of the optimizer.
   memory_view room(std::uint32_t slot, std::uint32_t version_buffer, bool steps);
@@ -58,6 +67,7 @@ class endpoint_memory final : public actors::ingress_memory {
   template <class IsRead>
   void spoil_version_buffers(std::uint32_t slot, const IsRead& is_read) {
     auto& chunk = chunks_.at(slot);
+    if (has_rows(slot)) return;  // row_part keeps what is read of them
     for (std::uint32_t version_buffer = 0; version_buffer < chunk.spoiled.size();
          ++version_buffer) {
       // The core is ahead: a step may be due that reads what the last one has written.
@@ -78,7 +88,7 @@ class endpoint_memory final : public actors::ingress_memory {
     return chunks_.at(slot).device_buffers;
   }
   std::uint64_t bytes_of(std::uint32_t slot) const override {
-    return chunks_.at(slot).elements * sizeof(float);
+    return has_rows(slot) ? rows_.bytes_of(slot) : chunks_.at(slot).elements * sizeof(float);
   }
   std::uint32_t table_of(std::uint32_t slot) const { return chunks_.at(slot).table; }
   std::uint32_t chunk_of(std::uint32_t slot) const { return chunks_.at(slot).chunk; }
@@ -90,6 +100,12 @@ class endpoint_memory final : public actors::ingress_memory {
   runtime::place_wire place_of_parameters(std::uint32_t table) const override;
   std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
                                         std::uint32_t version_buffer) override;
+  runtime::buffer lease_rows(std::size_t bytes) override;
+  runtime::status check_rows(const runtime::frame_header& header, std::uint32_t slot,
+                             std::span<const std::byte> bytes) const override;
+  runtime::buffer answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
+                              std::uint32_t version_buffer,
+                              std::span<const std::byte> request) override;
   // For a push within the credits, of which there is always one.
   runtime::buffer lease(std::size_t bytes) override;
   runtime::buffer lease_name(std::size_t bytes) override { return names_.lease(bytes); }
@@ -122,7 +138,7 @@ class endpoint_memory final : public actors::ingress_memory {
   void end_reading(policies::payload_handle handle);
 
   std::size_t kept() const noexcept { return kept_.size(); }
-  std::size_t leased() const noexcept { return gradients_.leased(); }
+  std::size_t leased() const noexcept { return gradients_.leased() + rows_.leased(); }
 
  private:
   static constexpr std::size_t names_most = 256;  // on their way at a time
@@ -135,10 +151,12 @@ class endpoint_memory final : public actors::ingress_memory {
     endpoint_memory::version_buffers version_buffers;
     endpoint_memory::version_buffers device_buffers;  // as members with windows see them
     std::vector<bool> spoiled;                        // by version buffer
-    std::uint32_t newest = 0;  // version buffer that the last step has written
+    std::uint32_t newest = 0;        // version buffer that the last step has written
+    std::vector<std::uint64_t> ids;  // of a part of a table of rows
   };
 
   endpoint_process& owner_;
+  actors::row_store rows_{std::make_shared<runtime::heap_source>()};
   runtime::size_pools gradients_{std::make_shared<runtime::heap_source>()};
   runtime::size_pools names_{std::make_shared<runtime::heap_source>()};
   runtime::size_pools received_{std::make_shared<runtime::heap_source>()};

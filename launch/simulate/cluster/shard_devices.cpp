@@ -43,6 +43,9 @@ std::span<float> shard_memory::array(const array_name& name) {
 
 void shard_memory::copy_out(const array_name& name, std::span<float> to,
                             std::shared_ptr<const void> keeps) {
+  if (endpoint_.has_rows(name.slot))
+    return endpoint_.rows().copy_out(name.slot, static_cast<std::size_t>(name.of),
+                                     name.version_buffer, to);
   const auto from = array(name);
   if (!device_) {
     std::copy(from.begin(), from.end(), to.begin());
@@ -80,6 +83,7 @@ void shard_memory::land(std::uint32_t slot, std::uint32_t version_buffer) {
 
 void shard_memory::check_shown(std::uint32_t slot, std::uint32_t version_buffer,
                                bool on_device) {
+  if (endpoint_.has_rows(slot)) return;
   const std::span<const float> shown =
       on_device ? std::span<const float>(*endpoint_.on_device(slot, version_buffer))
                 : endpoint_.parameters(slot, version_buffer).values();

@@ -41,14 +41,25 @@ runtime::buffer shard_memory::lease_seed(std::size_t bytes) {
 runtime::status shard_memory::add_table(const policies::open_table_call& table,
                                         std::span<const policies::owned_chunk> chunks,
                                         const actors::store_options& options) {
-  endpoint_.add_table(table.table, chunks, options.members);
+  const bool has_rows = table.rows.dim > 0;
+  if (has_rows) {
+    if (auto added = endpoint_.add_rows(table, chunks, options); !added.ok()) return added;
+  } else {
+    endpoint_.add_table(table.table, chunks, options.members);
+  }
   if (options.replicated || options.clip_norm > 0) endpoint_.read_on_host(table.table);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
+    state.optimizer.lazy |= has_rows;  // a row that is not pushed makes no step
     state.reduce = options.reduce;
     state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.job = table.token;
+    state.about = actors::describe_new(table, chunk);
+    if (has_rows) {
+      if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
+      continue;
+    }
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
     const auto initial = endpoint_.parameters(chunk.slot, 0).values();
@@ -58,7 +69,6 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
       state.shown[0] = true;
       land(chunk.slot, 0);
     }
-    state.about = actors::describe_new(table, chunk);
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
@@ -66,14 +76,16 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
 
 void shard_memory::note_opened(const policies::open_table_call& table,
                                std::uint32_t slot) const {
-  const auto values = endpoint_.parameters(slot, 0).values();
+  const auto first = endpoint_.parameters(slot, 0);
+  const auto values = first.values();
   const auto chunk = endpoint_.chunk_of(slot);
   auto& check = world_.check;
   if (check.is_out(owner_.id()))
     check.promoted_late(owner_.id(), table.token, table.table, chunk,
                         shell_.core().snapshots().progress(slot), values);
   else
-    check.open_chunk(table.token, table.table, table.name, chunk, table.optimizer, values);
+    check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
+                     values);
 }
 
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
@@ -83,7 +95,10 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
     const auto table = endpoint_.table_of(slot);
     const auto number = endpoint_.chunk_of(slot);
     const auto has = shell_.core().snapshots().progress(slot);
-    const auto values = parameters(slot, shell_.core().registry().version_buffer_of(slot));
+    const auto version_buffer = shell_.core().registry().version_buffer_of(slot);
+    const bool has_rows = endpoint_.has_rows(slot);
+    const auto rows = has_rows ? endpoint_.parameters(slot, version_buffer) : memory_view();
+    const auto values = has_rows ? rows.values() : parameters(slot, version_buffer);
     if (is_late)
       check.promoted_late(owner_.id(), chunk.job, table, number, has, values);
     else if (check.knows(chunk.job, table, number))
@@ -92,8 +107,7 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
       // Its primary never opened it.
       check.restore_chunk(chunk.job, table, chunk.about.table, number, has.ranks, values);
     else
-      check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
-                       values);
+      check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.optimizer, values);
   }
 }
 
@@ -104,6 +118,15 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
   for (const auto& chunk : chunks) {
     auto& state = chunks_.at(chunk.slot);
     const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
+    if (endpoint_.has_rows(chunk.slot)) {
+      if (auto read = endpoint_.rows().restore(from, table, folder, chunk); !read.ok())
+        return read;
+      core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
+      const auto rows = endpoint_.parameters(chunk.slot, 0);
+      tell_restored(chunk.slot, stored.ranks, rows.values(),
+                    core.snapshots().progress(chunk.slot));
+      continue;
+    }
     std::vector<float>* const arrays[] = {&state.state1, &state.state2};
     const auto values = room(chunk.slot, 0, false);
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
@@ -114,16 +137,23 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
     land(chunk.slot, 0);
     state.powers = {stored.beta1_power, stored.beta2_power};
     core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
-    if (follows_) continue;
-    const auto number = endpoint_.table_of(chunk.slot);
-    if (world_.check.is_out(owner_.id()))
-      world_.check.promoted_late(owner_.id(), state.job, number, chunk.chunk,
-                                 core.snapshots().progress(chunk.slot), values);
-    else
-      world_.check.restore_chunk(state.job, number, state.about.table, chunk.chunk,
-                                 stored.ranks, values);
+    tell_restored(chunk.slot, stored.ranks, values, core.snapshots().progress(chunk.slot));
   }
   return {};
+}
+
+void shard_memory::tell_restored(std::uint32_t slot,
+                                 const std::vector<policies::rank_progress>& ranks,
+                                 std::span<const float> values,
+                                 const policies::shard_core::cut_state& has) const {
+  if (follows_) return;
+  const auto& state = chunks_.at(slot);
+  const auto table = endpoint_.table_of(slot);
+  const auto chunk = endpoint_.chunk_of(slot);
+  if (world_.check.is_out(owner_.id()))
+    world_.check.promoted_late(owner_.id(), state.job, table, chunk, has, values);
+  else
+    world_.check.restore_chunk(state.job, table, state.about.table, chunk, ranks, values);
 }
 
 actors::shard_memory::description shard_memory::describe(std::uint32_t slot) const {
@@ -137,16 +167,39 @@ actors::shard_memory::description shard_memory::describe(std::uint32_t slot) con
   description result{.table = endpoint_.table_of(slot), .about = chunk.about};
   result.about.beta1_power = chunk.powers.beta1;
   result.about.beta2_power = chunk.powers.beta2;
+  if (endpoint_.has_rows(slot)) endpoint_.rows().describe(slot, result.about);
   return result;
 }
 
-void shard_memory::apply(const effects::apply& step, inputs from) {
+runtime::status shard_memory::apply_rows(const effects::apply& step, inputs from) {
+  std::vector<actors::row_store::input> batches;
+  updates with;
+  for (const auto& input : from) {
+    const auto* payload = endpoint_.find(input.payload);
+    if (!payload) {
+      owner_.check_fails("given back", "sums a payload that was given back");
+      return {};
+    }
+    batches.push_back({input.rank, std::as_bytes(payload->values)});
+    with.insert(with.end(), payload->of.begin(), payload->of.end());
+  }
+  if (auto applied = endpoint_.rows().apply(step, batches); !applied.ok()) return applied;
+  const auto after = endpoint_.parameters(step.slot, step.to);
+  tell_applied(step, std::move(with), after.values());
+  return {};
+}
+
+runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
+  if (endpoint_.has_rows(step.slot)) return apply_rows(step, from);
   auto& chunk = chunks_.at(step.slot);
   std::vector<kernels::gradient> gradients;
   updates with;
   for (const auto& input : from) {
     const auto* payload = endpoint_.find(input.payload);
-    if (!payload) return owner_.check_fails("given back", "sums a payload that was given back");
+    if (!payload) {
+      owner_.check_fails("given back", "sums a payload that was given back");
+      return {};
+    }
     gradients.push_back({payload->values.data(), input.rank});
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
@@ -173,13 +226,19 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
                             policies::norm_factor(chunk.clip_norm, step.squares.value_or(0.0)),
                         arrays);
   land(step.slot, step.to);
+  tell_applied(step, std::move(with), after);
+  return {};
+}
+
+void shard_memory::tell_applied(const effects::apply& step, updates with,
+                                std::span<const float> after) {
+  const auto job = chunks_.at(step.slot).job;
+  const auto table = endpoint_.table_of(step.slot);
+  const auto chunk = endpoint_.chunk_of(step.slot);
   if (follows_ && world_.check.is_out(owner_.id())) return;
-  if (follows_)
-    return world_.check.followed(chunk.job, endpoint_.table_of(step.slot),
-                                 endpoint_.chunk_of(step.slot), after);
+  if (follows_) return world_.check.followed(job, table, chunk, after);
   world_.check.applied(
-      chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot), std::move(with),
-      after, owner_.id(),
+      job, table, chunk, std::move(with), after, owner_.id(),
       {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
 }
 
@@ -221,6 +280,10 @@ std::span<float> shard_memory::sum_room(std::uint32_t slot, std::uint64_t clock)
 }
 
 std::span<const float> shard_memory::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+  if (endpoint_.has_rows(slot)) {
+    const auto batch = endpoint_.rows().sum_of(slot, clock);
+    return {reinterpret_cast<const float*>(batch.data()), batch.size() / sizeof(float)};
+  }
   return sum_room(slot, clock);
 }
 
@@ -255,6 +318,7 @@ policies::payload_handle shard_memory::sum_in_place(std::uint32_t slot,
 
 std::shared_ptr<const std::vector<float>> shard_memory::seed_of(
     const effects::seed& item, const shard_core::seed_state& state) {
+  if (endpoint_.has_rows(item.slot)) return endpoint_.rows().seed_of(item, state);
   const auto& chunk = chunks_.at(item.slot);
   policies::chunk_seed seed;
   seed.state = state;
@@ -279,6 +343,7 @@ std::shared_ptr<const std::vector<float>> shard_memory::seed_of(
 }
 
 std::uint64_t shard_memory::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+  if (endpoint_.has_rows(slot)) return endpoint_.rows().seed_bytes_max(slot, workers);
   policies::chunk_seed seed;
   seed.state.now.ranks.resize(workers);
   seed.states = states;
@@ -289,9 +354,17 @@ std::uint64_t shard_memory::seed_bytes_max(std::uint32_t slot, std::uint32_t wor
 
 runtime::expected<policies::chunk_seed> shard_memory::take_seed(
     std::uint32_t slot, std::span<const std::byte> bytes) {
+  auto& chunk = chunks_.at(slot);
+  if (endpoint_.has_rows(slot)) {
+    auto taken = endpoint_.rows().take_seed(slot, bytes);
+    const auto rows = endpoint_.parameters(slot, policies::sharding::seed_buffer);
+    if (taken && !world_.check.is_out(owner_.id()))
+      world_.check.handed(chunk.job, endpoint_.table_of(slot), endpoint_.chunk_of(slot),
+                          rows.values());
+    return taken;
+  }
   auto seed = policies::decode_seed(bytes);
   if (!seed) return seed;
-  auto& chunk = chunks_.at(slot);
   const auto take = [&](std::size_t i, std::span<float> into) {
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into.begin());

@@ -53,7 +53,7 @@ class shard_memory final : public actors::shard_memory {
                 std::shared_ptr<const void> keeps) override;
   runtime::status poll() override;
   void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override;
-  void apply(const effects::apply& step, inputs from) override;
+  runtime::status apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override;
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override;
   std::span<const float> gradient(std::uint32_t slot,
@@ -94,6 +94,11 @@ class shard_memory final : public actors::shard_memory {
   // By table, chunk and version buffer; whoever has mapped them keeps them.
   using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
 
+  runtime::status apply_rows(const effects::apply& step, inputs from);
+  void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
+  void tell_restored(std::uint32_t slot, const std::vector<policies::rank_progress>& ranks,
+                     std::span<const float> values,
+                     const policies::shard_core::cut_state& has) const;
   void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
   // The parameters of a slot, as its device or the host has them; and to be written as a whole.

@@ -166,7 +166,7 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   auto places = grant.places;
   if (session_.core().welcome().aggregated)
     for (auto& place : places) place.shard = 0;
-  shell_->open(grant.table, std::move(places));
+  shell_->open(grant.table, std::move(places), grant.rows.dim > 0);
 }
 
 void worker::opened(std::uint32_t table) {
@@ -175,9 +175,12 @@ void worker::opened(std::uint32_t table) {
 }
 
 void worker::pull_to_end(std::uint32_t table, answer_to back) {
+  tables_.begin_pull(table);
+  const auto asked = tables_.answer_of(table);
   begin(
-      [table](auto& core, auto op, auto& out) {
-        return core.pull(table, op, policies::worker_core::extent::to_the_end, out);
+      [table, asked](auto& core, auto op, auto& out) {
+        return core.pull(table, op, policies::worker_core::extent::to_the_end, out,
+                         std::nullopt, asked);
       },
       [back = std::move(back)](reply_code code) {
         back({code == reply_code::ok

@@ -28,6 +28,7 @@ void worker::open_tables(std::size_t next) {
   const auto& table = script_.tables[number];
   request.spec.name = table.name;
   request.spec.shape = table.shape;
+  request.spec.rows = table.rows;
   if (!declared_.contains(table.name)) {
     request.spec = table;
     request.options_given = request.optimizer_given = true;
@@ -48,7 +49,8 @@ void worker::run_clock() {
 
 // A function of some tables, one after the other: between its pull and its push.
 void worker::call_some(std::function<void()> then, std::size_t next) {
-  while (next < ids_.size() && !(script_.calls > 0 && world_.chance.chance(script_.calls)))
+  while (next < ids_.size() && (tables_.has_rows(ids_[next]) ||
+                                !(script_.calls > 0 && world_.chance.chance(script_.calls))))
     ++next;
   if (next >= ids_.size()) return then();
   const auto table = ids_[next];
@@ -73,9 +75,12 @@ void worker::pull_all(std::function<void()> then) {
   auto shared = std::make_shared<std::function<void()>>(std::move(then));
   for (const auto table : ids_) {
     const auto ranges = ranges_of(table);
+    const auto asked = tables_.answer_of(table);
+    tables_.begin_pull(table);
     begin(
-        [this, table, ranges](auto& core, auto op, auto& out) {
-          return core.pull(table, op, extent::as_policy, out, tables_.chunks_of(table, ranges));
+        [this, table, ranges, asked](auto& core, auto op, auto& out) {
+          return core.pull(table, op, extent::as_policy, out, tables_.chunks_of(table, ranges),
+                           asked);
         },
         [this, left, shared, table](reply_code code) {
           if (ended_) return;
@@ -189,7 +194,7 @@ void worker::write_and_push() {
     note_push({id});
     begin(
         [this, id, rate](auto& core, auto op, auto& out) {
-          return core.push(id, op, out, half(), rate, tables_.chunks_of(id, ranges_of(id)));
+          return core.push(id, op, out, half(), rate, tables_.written_chunks(id, half()));
         },
         [this, failed, left](reply_code code) {
           if (failed(code)) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/endpoint_process.hpp"
+#include "launch/simulate/cluster/row_ids.hpp"
 #include "policies/placement/ranges.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/functions/function_library.hpp"
@@ -44,13 +45,41 @@ void worker_tables::add(const policies::table_grant& grant) {
   auto& table = tables_[grant.table];
   if (!table.halves.empty()) return;
   table.grant = grant;
+  if (grant.rows.dim > 0) {
+    table.rows = std::make_shared<actors::worker_rows>(grant, welcome_.seed);
+    const auto key = runtime::stream_key(welcome_.seed, grant.name);
+    for (const auto& place : grant.places) {
+      const auto ids =
+          ids_of_part(key, static_cast<std::uint32_t>(grant.elements), place.chunk);
+      table.ids.insert(table.ids.end(), ids.begin(), ids.end());
+    }
+  }
+  const auto elements = table.elements();
   chunks_ += grant.places.size();
   for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
-    table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
+    table.halves.push_back(std::make_shared<std::vector<float>>(elements));
   for (std::uint32_t i = 0; has_device() && i < policies::gradient_halves; ++i)
-    table.device_halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
-  table.room = std::make_shared<std::vector<float>>(grant.elements);
+    table.device_halves.push_back(std::make_shared<std::vector<float>>(elements));
+  table.room = std::make_shared<std::vector<float>>(elements);
   table.sources.resize(grant.places.size());
+}
+
+std::uint64_t worker_tables::table_state::first_of(const policies::chunk_place& place) const {
+  return rows ? place.chunk * floats_per_part : place.first;
+}
+
+std::uint64_t worker_tables::table_state::count_of(const policies::chunk_place& place) const {
+  return rows ? floats_per_part : place.elements;
+}
+
+std::uint64_t worker_tables::table_state::elements() const {
+  return rows ? grant.elements * floats_per_part : grant.elements;
+}
+
+void worker_tables::begin_pull(std::uint32_t id) {
+  auto& table = tables_.at(id);
+  if (table.rows && !table.rows->write_gather(table.ids))
+    world_.check.fail("in order", owner_.name() + ": rows cannot be asked for");
 }
 
 memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t chunk) const {
@@ -61,7 +90,8 @@ memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t 
             .first = 0,
             .count = place.elements};
   if (source.version_buffer == policies::no_version_buffer)
-    return {.where = table.room, .first = place.first, .count = place.elements};
+    return {
+        .where = table.room, .first = table.first_of(place), .count = table.count_of(place)};
   return {.where = table.sources[chunk].mapped.at(source.moves)->at(source.version_buffer),
           .first = 0,
           .count = place.elements};
@@ -69,7 +99,8 @@ memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t 
 
 void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
   auto& table = tables_.at(id);
-  table.parameters.resize(table.grant.elements);
+  table.parameters.resize(table.elements());
+  if (table.rows) table.rows->scatter(*table.room);
   const auto sources = core_->tables().sources_of(id);
   for (const auto& place : table.grant.places) {
     if (!sources[place.chunk].is_current) continue;
@@ -82,7 +113,7 @@ void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
                          .incarnation = epoch_incarnation()},
                         values);
     std::copy(values.begin(), values.end(),
-              table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
+              table.parameters.begin() + static_cast<std::ptrdiff_t>(table.first_of(place)));
   }
 }
 
@@ -143,6 +174,13 @@ std::optional<std::span<const std::uint32_t>> worker_tables::chunks_of(
   return found_;
 }
 
+std::optional<std::span<const std::uint32_t>> worker_tables::written_chunks(
+    std::uint32_t id, std::uint32_t half) const {
+  const auto& touched = tables_.at(id).touched[half];
+  if (!touched) return std::nullopt;
+  return *touched;
+}
+
 void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t half,
                           const std::optional<ranges>& of) {
   auto& table = tables_.at(id);
@@ -150,8 +188,9 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
   for (const auto& place : table.grant.places) {
     if (!sources[place.chunk].is_current) continue;
     const auto values = chunk_values(table, place.chunk).values();
-    if (!std::equal(values.begin(), values.end(),
-                    table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
+    if (!std::equal(
+            values.begin(), values.end(),
+            table.parameters.begin() + static_cast<std::ptrdiff_t>(table.first_of(place))))
       world_.check.fail("never torn",
                         owner_.name() + ": parameters changed while they were read");
   }
@@ -163,6 +202,7 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   auto& touched = table.touched[half];
   touched.reset();
+  if (table.rows) write_rows(table, key, half, out);
   if (of) {
     policies::find_chunks(table.grant.places, *of, touched.emplace());
     policies::visit_gaps(table.grant.places, *of, [&](const runtime::element_range& gap) {
@@ -173,7 +213,31 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
     if (is_among(touched, place.chunk))
       world_.check.pushed(welcome_.token, id, place.chunk,
                           {.rank = rank_, .clock = clock, .incarnation = epoch_incarnation()},
-                          std::span(out).subspan(place.first, place.elements));
+                          std::span(out).subspan(table.first_of(place), table.count_of(place)));
+}
+
+// Some rows are not pushed. Some are pushed in two halves, whose sum is the whole.
+void worker_tables::write_rows(table_state& table, std::uint64_t key, std::uint32_t half,
+                               std::span<float> gradient) {
+  std::vector<std::uint64_t> ids;
+  std::vector<float> values;
+  for (std::size_t row = table.ids.size(); row-- > 0;) {  // in some order
+    const auto part = gradient.subspan(row * row_dim, row_dim);
+    const auto drawn = runtime::mix64(key + row) % 8;
+    if (drawn < 3) {
+      runtime::kernels::fill_with_gaps(part);
+      continue;
+    }
+    const std::size_t times = drawn == 7 ? 2 : 1;
+    for (std::size_t i = 0; i < times; ++i) {
+      ids.push_back(table.ids[row]);
+      for (const auto value : part)
+        values.push_back(value * (1.0F / static_cast<float>(times)));
+    }
+  }
+  auto parts = table.rows->write_push(half, ids, values);
+  if (!parts) return world_.check.fail("in order", owner_.name() + ": rows are not pushed");
+  table.touched[half] = std::move(*parts);
 }
 
 void worker_tables::copy_to_host(table_state& table, std::uint32_t half) {
@@ -247,6 +311,13 @@ runtime::place_wire worker_tables::place_of_gradients(std::uint32_t) const {
 
 const float* worker_tables::gradient(std::uint32_t table, std::uint32_t half) const {
   return tables_.at(table).halves[half]->data();
+}
+
+std::span<const std::byte> worker_tables::payload_of(
+    const policies::worker_effects::send& push) const {
+  const auto& table = tables_.at(push.table);
+  if (table.rows) return table.rows->batch(push.half, push.chunk);
+  return std::as_bytes(std::span(gradient(push.table, push.half) + push.first, push.elements));
 }
 
 std::span<std::byte> worker_tables::room_for(const policies::chunk_place& chunk,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/client/worker_shell.hpp"
+#include "actors/store/worker_rows.hpp"
 #include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/endpoint_memory.hpp"
 #include "launch/simulate/cluster/process.hpp"
@@ -49,11 +50,22 @@ class worker_tables final : public actors::worker_memory {
   }
   std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
   bool is_lazy(std::uint32_t table) const { return tables_.at(table).grant.lazy; }
+  bool has_rows(std::uint32_t table) const { return tables_.at(table).rows != nullptr; }
+  // What is asked of the table by a pull: rows by a call.
+  policies::worker_core::answer_kind answer_of(std::uint32_t table) const {
+    using kind = policies::worker_core::answer_kind;
+    return has_rows(table) ? kind::results : kind::parameters;
+  }
+  // A pull of all rows of a table begins.
+  void begin_pull(std::uint32_t table);
   // Some ranges of the table, at least one.
   ranges draw_ranges(std::uint32_t table, draws& chance) const;
   // The chunks that they touch, valid until the next call; nothing: all.
   std::optional<std::span<const std::uint32_t>> chunks_of(std::uint32_t table,
                                                           const std::optional<ranges>& of);
+  // The chunks that were written in this half; likewise.
+  std::optional<std::span<const std::uint32_t>> written_chunks(std::uint32_t table,
+                                                               std::uint32_t half) const;
   std::size_t chunks() const noexcept { return chunks_; }
   // The halves of a table's gradient, as shards of this host map them, there or on a device.
   std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
@@ -82,19 +94,25 @@ class worker_tables final : public actors::worker_memory {
   void check_exchanged();
 
   runtime::place_wire place_of_gradients(std::uint32_t table) const override;
-  const float* gradient(std::uint32_t table, std::uint32_t half) const override;
+  const float* gradient(std::uint32_t table, std::uint32_t half) const;
+  std::span<const std::byte> payload_of(
+      const policies::worker_effects::send& push) const override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
   // A call of the table's sum begins, and has ended: it is checked against what was read where
   // the version is the same for sure.
   void begin_call(std::uint32_t table);
   void check_call(std::uint32_t table) const;
-  std::span<const std::byte> call_of(std::uint32_t table) const override {
-    return tables_.at(table).function;
+  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk) const override {
+    const auto& known = tables_.at(table);
+    return known.rows ? known.rows->request(chunk) : known.function;
   }
-  std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
-                                        std::uint32_t table) override {
-    return tables_.at(table).results.at(chunk.chunk);
+  std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
+                                        std::uint64_t bytes) override {
+    auto& known = tables_.at(table);
+    if (known.rows) return known.rows->room(chunk.chunk, bytes);
+    if (bytes != runtime::call_payload_bytes) return {};
+    return known.results.at(chunk.chunk);
   }
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
                                  std::uint32_t moves,
@@ -129,10 +147,19 @@ class worker_tables final : public actors::worker_memory {
     std::vector<runtime::call_wire> results;  // by chunk
     // Version buffers that this worker has opened, by shard and moves.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> device_buffers;
+    // Of a table of rows; what is a chunk elsewhere is all rows of a part (row_ids.hpp).
+    std::shared_ptr<actors::worker_rows> rows;
+    std::vector<std::uint64_t> ids;  // of all parts, one after the other
+
+    std::uint64_t first_of(const policies::chunk_place& place) const;
+    std::uint64_t count_of(const policies::chunk_place& place) const;
+    std::uint64_t elements() const;
   };
 
   void check_source(const table_state& table, const policies::chunk_place& place) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
+  void write_rows(table_state& table, std::uint64_t key, std::uint32_t half,
+                  std::span<float> gradient);
   void spoil(const push& ended);
   static void copy_to_host(table_state& table, std::uint32_t half);
   std::uint32_t epoch_incarnation() const;

@@ -16,11 +16,12 @@ A script for Horovod changes its import: ``import tidegate.torch as hvd``. One f
 from ._collectives import (Average, Compression, Sum, allreduce, broadcast_object, broadcast_optimizer_state,
                            broadcast_parameters, init, is_initialized, local_rank, local_size, rank, shutdown, size)
 from ._ddp import DDPState, ddp_hook
+from ._embedding import Embedding
 from ._optimizer import DistributedOptimizer
 from ._sampler import Sampler
 
 __all__ = [
-    "Average", "Compression", "DDPState", "DistributedOptimizer", "Sampler", "Sum", "allreduce", "broadcast_object",
+    "Average", "Compression", "DDPState", "DistributedOptimizer", "Embedding", "Sampler", "Sum", "allreduce", "broadcast_object",
     "broadcast_optimizer_state", "broadcast_parameters", "ddp_hook", "init", "is_initialized", "local_rank", "local_size",
     "rank", "shutdown", "size",
 ]

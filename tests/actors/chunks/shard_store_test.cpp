@@ -81,7 +81,7 @@ class driven_store {
       ASSERT_TRUE(input) << "as many as may be on their way";
       inputs.push_back(*input);
     }
-    store_->apply(step, inputs);
+    EXPECT_TRUE(store_->apply(step, inputs).ok());
     for (const auto& input : inputs) store_->ingress().release(input.payload);
   }
   std::shared_ptr<std::vector<float>> copy(const shard_memory::array_name& array) {
@@ -264,7 +264,7 @@ TEST(shard_store_on_a_device, a_cache_changes_no_bit) {
     for (auto* store : {host.get(), cached->get()}) {
       const auto input = push(*store, 0, elements, clock);
       ASSERT_TRUE(input);
-      store->apply(step, {&*input, 1});
+      EXPECT_TRUE(store->apply(step, {&*input, 1}).ok());
       store->ingress().release(input->payload);
       store->show({&slot, 1}, step.to);
     }
@@ -353,7 +353,7 @@ TEST(shard_store_on_a_device, a_device_without_room_is_as_good_as_lost) {
   const auto input = push(**store, 0, elements, 7);
   ASSERT_TRUE(input);
   control->fail_allocation(1);
-  (*store)->apply({.count = 1, .to = 1, .clock = 1}, {&*input, 1});
+  EXPECT_TRUE((*store)->apply({.count = 1, .to = 1, .clock = 1}, {&*input, 1}).ok());
   EXPECT_EQ((*store)->poll().code(), runtime::errc::io_error);
   EXPECT_FALSE((*store)->ingress().work().is_idle()) << "nobody is told of the step";
   (*store)->ingress().release(input->payload);
@@ -371,7 +371,7 @@ TEST(shard_store_on_a_device, steps_allocate_nothing_once_they_are_warm) {
   const auto turn = [&] {
     const effects::apply step{.slot = 0, .count = 1, .clock = ++clock};
     const std::uint32_t slot = 0;
-    store.get().apply(step, {&*input, 1});
+    EXPECT_TRUE(store.get().apply(step, {&*input, 1}).ok());
     store.get().show({&slot, 1}, 0);
     while (!store.get().ingress().work().is_idle()) static_cast<void>(store.get().poll());
   };

@@ -74,7 +74,7 @@ class small_memory final : public shard_memory {
   }
   // Copies are on their way until work has ended.
   std::vector<std::shared_ptr<const void>> copies;
-  void apply(const effects::apply&, inputs) override {}
+  runtime::status apply(const effects::apply&, inputs) override { return {}; }
   double measure(const effects::measure&, inputs) override { return 0; }
   std::span<const std::byte> payload_bytes(policies::payload_handle) const override {
     return {};

@@ -27,11 +27,13 @@ constexpr std::uint64_t seeds_most = 10'000;
 class planted : public testing::TestWithParam<int> {};
 
 // Clusters of the mix are too small for mistakes of size, keep neither state nor spares, do not
-// clip by the norm, step on the host, push whole tables, and call no functions.
+// clip by the norm, step on the host, push whole tables, call no functions, and have no rows.
 std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (bug >= runtime::planted_row_bug_first) return of.rows == 0;
+    if (of.rows > 0) return true;
     if (bug >= runtime::planted_call_bug_first) return of.calls == 0;
     if (of.calls > 0) return true;
     if (bug >= runtime::planted_range_bug_first) return of.ranges == 0;
@@ -128,6 +130,9 @@ INSTANTIATE_TEST_SUITE_P(range_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(call_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_call_bug_first),
                                         static_cast<int>(runtime::planted_call_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(row_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_row_bug_first),
+                                        static_cast<int>(runtime::planted_row_bug_last) + 1));
 
 }  // namespace
 }  // namespace tidegate::sim

@@ -18,10 +18,10 @@ TEST(shard_calls, a_call_is_answered_as_a_pull_and_its_payload_released_once) {
   shard_effects out;
   core.push(tag(0, 0), 1, out);
   EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::take);
-  core.call(tag(0, 1), 11, out);
+  core.call(tag(0, 1), 11, false, out);
   EXPECT_TRUE(all<reply>(out).empty()) << "parked";
   EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::drop);
-  core.call(tag(0, 1), 13, out);  // late
+  core.call(tag(0, 1), 13, false, out);  // late
   EXPECT_EQ(all<release>(out).back().payload, 13u);
   out.clear();
   core.push(tag(1, 0), 2, out);
@@ -40,7 +40,7 @@ TEST(shard_calls, a_call_that_comes_again_is_answered_under_the_new_number) {
   core.push(tag(0, 0), 1, out);
   EXPECT_EQ(core.begin_call(tag(0, 1), bytes).kind, verdict::take);
   EXPECT_EQ(core.begin_call(again(tag(0, 1)), bytes).kind, verdict::drop) << "it is on its way";
-  core.call(tag(0, 1), 11, out);
+  core.call(tag(0, 1), 11, false, out);
   EXPECT_EQ(core.begin_call(again(tag(0, 1), 2), bytes).kind, verdict::drop) << "it is here";
   EXPECT_TRUE(all<release>(out).empty());
   out.clear();
@@ -56,7 +56,7 @@ TEST(shard_calls, a_call_that_was_cut_off_has_a_place_again) {
   core.cancel_call(tag(0, 0));
   EXPECT_EQ(core.begin_call(again(tag(0, 0)), bytes).kind, verdict::take);
   shard_effects out;
-  core.call(again(tag(0, 0)), 3, out);
+  core.call(again(tag(0, 0)), 3, false, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
   EXPECT_EQ(all<reply>(out)[0].tag, again(tag(0, 0)));
 }
@@ -73,7 +73,7 @@ TEST(shard_calls, a_call_that_is_not_right_is_refused) {
   EXPECT_EQ(code_of(tag(7, 0), bytes), reply_code::unknown_worker);
   shard_effects out;
   core.pull(tag(0, 1), false, out);  // parked
-  core.call(tag(0, 2), 5, out);
+  core.call(tag(0, 2), 5, false, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
   EXPECT_EQ(all<reply>(out)[0].code, reply_code::pull_under_way);
   EXPECT_EQ(all<reply>(out)[0].call, no_payload);
@@ -83,7 +83,7 @@ TEST(shard_calls, a_call_that_is_not_right_is_refused) {
 TEST(shard_calls, a_pull_does_not_take_the_place_of_a_parked_call) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
-  core.call(tag(0, 1), 5, out);
+  core.call(tag(0, 1), 5, false, out);
   core.pull(again(tag(0, 1)), false, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
   EXPECT_EQ(all<reply>(out)[0].code, reply_code::pull_under_way);
@@ -93,11 +93,11 @@ TEST(shard_calls, a_pull_does_not_take_the_place_of_a_parked_call) {
 TEST(shard_calls, a_call_that_waits_for_a_reply_hears_of_the_end_of_the_job) {
   auto core = make_core({consistency_kind::bsp, 0}, 1);
   shard_effects out;
-  core.call(tag(0, 0), 5, out);
-  core.call(again(tag(0, 0)), 6, out);
+  core.call(tag(0, 0), 5, false, out);
+  core.call(again(tag(0, 0)), 6, false, out);
   EXPECT_EQ(all<reply>(out).size(), 2u);
   out.clear();
-  core.call(again(tag(0, 0), 2), 7, out);
+  core.call(again(tag(0, 0), 2), 7, false, out);
   EXPECT_TRUE(all<reply>(out).empty());
   core.admin().close_job(job, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
@@ -108,7 +108,7 @@ TEST(shard_calls, a_call_that_waits_for_a_reply_hears_of_the_end_of_the_job) {
 TEST(shard_calls, a_call_whose_worker_is_gone_is_released) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
-  core.call(tag(0, 1), 5, out);
+  core.call(tag(0, 1), 5, false, out);
   EXPECT_FALSE(core.has_forgotten_calls());
   EXPECT_EQ(core.admin().admit_worker(job, 0, 2), reply_code::ok);
   EXPECT_TRUE(core.has_forgotten_calls());
@@ -117,7 +117,7 @@ TEST(shard_calls, a_call_whose_worker_is_gone_is_released) {
   ASSERT_EQ(all<release>(out).size(), 1u);
   EXPECT_EQ(all<release>(out)[0].payload, 5u);
   out.clear();
-  core.call(tag(1, 1), 6, out);
+  core.call(tag(1, 1), 6, false, out);
   core.admin().close_job(job, out);
   EXPECT_EQ(all<release>(out).back().payload, 6u);
   EXPECT_EQ(all<reply>(out).back().code, reply_code::job_ended);
@@ -133,7 +133,7 @@ TEST(shard_calls, a_call_leaves_the_lease_as_it_is) {
   out.clear();
   auto call = tag(0, 0);
   call.request += 1;
-  core.call(call, 5, out);
+  core.call(call, 5, false, out);
   EXPECT_EQ(all<reply>(out)[0].where.version_buffer, leased);
   core.sent(0, 0, leased);
   core.push(tag(1, 0), 9, out);
@@ -148,7 +148,7 @@ TEST(shard_calls, a_call_of_a_later_clock_does_not_prolong_the_lease) {
   shard_effects out;
   core.doorbell(tag(0, 0), {.push = false, .skip = false, .pull = true, .is_final = false}, {},
                 out);
-  core.call(tag(0, 1), 5, out);
+  core.call(tag(0, 1), 5, false, out);
   core.sent(0, 0, all<reply>(out)[0].where.version_buffer);
   out.clear();
   core.push(tag(0, 0), 9, out);

@@ -142,7 +142,7 @@ class hostile_world {
     if (core_.begin_call(tag, runtime::call_payload_bytes).kind !=
         push_admission::verdict::take)
       return;
-    core_.call(tag, gradient, out);
+    core_.call(tag, gradient, false, out);
     see(out);
   }
   void replace(std::uint32_t rank) {

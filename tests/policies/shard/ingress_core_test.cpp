@@ -25,7 +25,7 @@ class noting_shell final : public ingress_shell {
   bool posts = false;
   bool windows = false;
 
-  void apply(const effects::apply&, inputs) override {}
+  reply_code apply(const effects::apply&, inputs) override { return reply_code::ok; }
   double measure(const effects::measure&, inputs) override { return 0; }
   void hand_on(const effects::hand_on&, inputs) override {}
   void ask(const effects::ask&) override {}

@@ -39,7 +39,8 @@ struct step_batches {
       writer.begin(push.ids, 0, 1);
       auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
       writer.write(0, push.gradients, dim, memory.bytes());
-      inputs.push_back({static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
+      inputs.push_back(
+          {static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
     }
   }
   std::deque<batch_memory> memories;
@@ -85,7 +86,7 @@ std::map<std::uint64_t, std::vector<float>> scanned(const row_part& part,
 
 row_part::step step_of(std::uint64_t clock, std::uint32_t from, std::uint32_t to,
                        bool keeps_sum = false) {
-  return {.options = {.clock = clock, .scale = 0.5F, .rate = 1.0F},
+  return {.options = {.clock = clock, .scale = 0.5F},
           .from = from,
           .to = to,
           .keeps_sum = keeps_sum};
@@ -199,7 +200,8 @@ TEST(row_part, blocks_of_a_step_are_one_step) {
       writer.begin(push.ids, 0, 1);
       auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
       writer.write(0, push.gradients, dim, memory.bytes());
-      inputs.push_back({static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
+      inputs.push_back(
+          {static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
     }
     EXPECT_TRUE(part.apply(step_of(0, 0, 1, keeps_sum), inputs).ok());
     return part.table().hash();

@@ -1,0 +1,104 @@
+// The parts of tables of rows that a shard has: what each is (runtime/parts), the batches and
+// requests of rows that arrive, and the answers that leave. Holds no CAF; one thread, the
+// home's. Once warm, a step and an answer allocate nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/checkpoint/reader.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "policies/shard/chunk_seed.hpp"
+#include "policies/shard/core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/memory/buffer.hpp"
+#include "runtime/parts/row_part.hpp"
+
+namespace tidegate::actors {
+
+class row_store {
+ public:
+  using effects = policies::shard_effects;
+
+  explicit row_store(std::shared_ptr<runtime::memory_source> source)
+      : payloads_(std::move(source)) {}
+
+  // Makes parts, without rows. `keeps`: versions before the current one that may be read.
+  // Errors: invalid_argument (numbers that no table can have), io_error (no address space).
+  runtime::status add_table(const policies::open_table_call& table,
+                            std::span<const policies::owned_chunk> chunks,
+                            policies::reduce_kind reduce, std::uint32_t keeps);
+  bool has(std::uint32_t slot) const { return parts_.contains(slot); }
+
+  // A place for a batch, a request or an answer, aligned to cache lines; empty if memory is
+  // short.
+  runtime::buffer lease(std::size_t bytes);
+  // Looks whether a batch, or a request, is one that this part can take. Errors: corrupt.
+  runtime::status check_batch(std::uint32_t slot, std::span<const std::byte> batch) const;
+  runtime::status check_request(std::uint32_t slot, std::span<const std::byte> request) const;
+
+  // A batch of a rank, as it lies in memory, and was checked.
+  struct input {
+    std::uint32_t rank = 0;
+    std::span<const std::byte> batch;
+  };
+  // Makes the step of these batches, which ascend in rank. Errors: over_limit (the part is
+  // full).
+  runtime::status apply(const effects::apply& step, std::span<const input> from);
+  std::span<const std::byte> sum_of(std::uint32_t slot, std::uint64_t clock) const {
+    return parts_.at(slot).rows.sum_of(clock);
+  }
+  void keep_sum(std::uint32_t slot, std::uint64_t clock, std::span<const std::byte> batch) {
+    parts_.at(slot).rows.keep_sum(clock, batch);
+  }
+
+  // What a request, which was checked, asks for; empty if memory is short.
+  runtime::buffer answer(std::uint32_t slot, std::uint32_t version_buffer,
+                         std::span<const std::byte> request);
+  // Bytes of the last batch: what a step of the part is likely to read.
+  std::uint64_t bytes_of(std::uint32_t slot) const { return parts_.at(slot).batch_bytes; }
+
+  // Puts how many rows the part has, and how large they are, into its description.
+  void describe(std::uint32_t slot, policies::chunk_description& about) const;
+  // Copies array `i` of a checkpoint of the part (policies/checkpoint/image.hpp). The arrays of
+  // a part are copied one after the other, from 0 on, between two steps.
+  void copy_out(std::uint32_t slot, std::size_t i, std::uint32_t version_buffer,
+                std::span<float> to);
+  // The reverse: the part is as in the checkpoint, whose table is `table` there. Errors: those
+  // of the storage, and of row_part::restore; corrupt.
+  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
+                          runtime::storage& folder, const policies::owned_chunk& chunk);
+
+  // As shard_memory::seed_of(), seed_bytes_max() and take_seed() of a part. The versions that
+  // are taken over get the names that policies::sharding has for them.
+  std::shared_ptr<const std::vector<float>> seed_of(
+      const effects::seed& seed, const policies::shard_core::seed_state& state) const;
+  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const;
+  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
+                                                    std::span<const std::byte> bytes);
+
+  // Payloads and answers that are not back.
+  std::size_t leased() const noexcept { return payloads_.leased(); }
+  const runtime::row_part& part(std::uint32_t slot) const { return parts_.at(slot).rows; }
+
+ private:
+  struct part_state {
+    runtime::row_part rows;
+    policies::optimizer_spec optimizer;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
+    std::uint64_t capacity = 0;
+    std::uint64_t batch_bytes = 0;
+  };
+
+  std::map<std::uint32_t, part_state> parts_;  // by slot
+  runtime::size_pools payloads_;
+  std::vector<runtime::batch_merger::input> inputs_;  // of the step being made
+  runtime::row_image copied_;                         // of the part being copied
+};
+
+}  // namespace tidegate::actors

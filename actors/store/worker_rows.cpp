@@ -1,0 +1,115 @@
+#include "actors/store/worker_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/limits.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::status;
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 1U << 20U;
+
+}  // namespace
+
+worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
+    : name_(grant.name),
+      dim_(grant.rows.dim),
+      parts_(static_cast<std::uint32_t>(grant.elements)),
+      key_(runtime::stream_key(seed, grant.name)),
+      page_rows_(static_cast<std::uint32_t>(
+          std::max<std::uint64_t>(1, page_bytes / (dim_ * sizeof(float))))),
+      requests_(parts_),
+      answers_(parts_) {
+  for (auto& half : batches_) half.resize(parts_);
+}
+
+status worker_rows::check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const {
+  if (bytes <= runtime::limits::chunk_bytes_max) return {};
+  return {errc::over_limit,
+          std::string(doing) + " of table '" + name_ + "' with " + std::to_string(ids) +
+              " ids: a part of the table would take " + std::to_string(bytes) +
+              " bytes at once, and takes " + std::to_string(runtime::limits::chunk_bytes_max) +
+              " at most; use fewer ids at a time, or give the table more parts"};
+}
+
+runtime::expected<worker_rows::part_list> worker_rows::write_push(
+    std::uint32_t half, std::span<const std::uint64_t> ids, std::span<const float> gradients) {
+  writer_.begin(ids, key_, parts_);
+  part_list touched;
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    const auto rows = writer_.rows_of(part);
+    if (rows == 0) continue;
+    if (auto fits = check_size("push", runtime::row_batch_bytes(rows, dim_), ids.size());
+        !fits.ok())
+      return runtime::fail(std::move(fits));
+    touched.push_back(part);
+  }
+  for (const auto part : touched) {
+    auto& memory = batches_[half][part];
+    const auto bytes = runtime::row_batch_bytes(writer_.rows_of(part), dim_);
+    writer_.write(part, gradients, dim_, memory.resize(bytes));
+  }
+  return touched;
+}
+
+runtime::expected<worker_rows::part_list> worker_rows::write_gather(
+    std::span<const std::uint64_t> ids) {
+  lookup_.begin(ids, key_, parts_);
+  part_list asked;
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    const auto rows = lookup_.rows_of(part);
+    if (rows == 0) continue;
+    const auto bytes =
+        std::max(runtime::gather_answer_bytes(rows, dim_), runtime::gather_request_bytes(rows));
+    if (auto fits = check_size("pull", bytes, ids.size()); !fits.ok())
+      return runtime::fail(std::move(fits));
+    asked.push_back(part);
+  }
+  for (const auto part : asked) {
+    const auto rows = lookup_.rows_of(part);
+    const auto memory = requests_[part].resize(runtime::gather_request_bytes(rows));
+    lookup_.write_ids(part, runtime::begin_gather(memory, rows));
+    auto& answer = answers_[part];
+    answer.bytes = answer.memory.resize(runtime::gather_answer_bytes(rows, dim_));
+    answer.is_page = false;
+  }
+  return asked;
+}
+
+void worker_rows::scatter(std::span<float> out) const {
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    const auto rows = lookup_.rows_of(part);
+    if (rows == 0) continue;
+    const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());
+    lookup_.scatter(part, {values, std::size_t{rows} * dim_}, dim_, out);
+  }
+}
+
+void worker_rows::write_scan(std::uint32_t part, std::optional<std::uint64_t> after) {
+  runtime::write_scan(requests_[part].resize(runtime::scan_request_bytes), page_rows_, after);
+  auto& answer = answers_[part];
+  answer.bytes = answer.memory.resize(runtime::row_batch_bytes(page_rows_, dim_));
+  answer.is_page = true;
+}
+
+runtime::expected<runtime::row_batch> worker_rows::page(std::uint32_t part) const {
+  const auto& answer = answers_[part];
+  return runtime::read_row_batch(answer.bytes.first(answer.filled), dim_);
+}
+
+std::span<std::byte> worker_rows::room(std::uint32_t part, std::uint64_t bytes) {
+  auto& answer = answers_[part];
+  const bool fits =
+      answer.is_page ? bytes <= answer.bytes.size() : bytes == answer.bytes.size();
+  if (!fits) return {};
+  answer.filled = bytes;
+  return answer.bytes.first(bytes);
+}
+
+}  // namespace tidegate::actors

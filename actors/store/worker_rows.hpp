@@ -1,0 +1,86 @@
+// The memory of a table of rows in a worker: the batches that it pushes, in two halves
+// (policies/protocol/double_buffer.hpp), what it asks of parts, and their answers. The
+// session's thread writes and reads while no operation is under way there, the reactor's in
+// between. Once warm, nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/protocol/control_calls.hpp"
+#include "policies/protocol/double_buffer.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/batches/batch_writer.hpp"
+#include "runtime/batches/row_request.hpp"
+#include "runtime/parts/cache_lines.hpp"
+
+namespace tidegate::actors {
+
+class worker_rows {
+ public:
+  using part_list = std::vector<std::uint32_t>;
+
+  // `seed`: the job's.
+  worker_rows(const policies::table_grant& grant, std::uint64_t seed);
+
+  std::uint32_t dim() const noexcept { return dim_; }
+  std::uint32_t parts() const noexcept { return parts_; }
+
+  // Writes a push to this half, whose push before is acknowledged: `dim` gradients of each id,
+  // those of equal ids summed in their order. Returns the parts that have a batch, ascending.
+  // Errors: over_limit (more than a frame takes; nothing has been written).
+  runtime::expected<part_list> write_push(std::uint32_t half,
+                                          std::span<const std::uint64_t> ids,
+                                          std::span<const float> gradients);
+  std::span<const std::byte> batch(std::uint32_t half, std::uint32_t part) const {
+    const auto other =
+        runtime::is_planted(runtime::planted_bug::row_batch_of_the_other_half) ? 1U : 0U;
+    return batches_[half ^ other][part].bytes();
+  }
+
+  // Writes the requests for rows, with room for their answers. Returns the parts that are
+  // asked. Errors: over_limit.
+  runtime::expected<part_list> write_gather(std::span<const std::uint64_t> ids);
+  // Puts the answers where their ids were. `out`: `dim` values of each.
+  void scatter(std::span<float> out) const;
+  // Writes a request for the next page of one part; without `after` for the first.
+  void write_scan(std::uint32_t part, std::optional<std::uint64_t> after);
+  // Returns the page that has arrived. Errors: corrupt.
+  runtime::expected<runtime::row_batch> page(std::uint32_t part) const;
+  std::uint32_t page_rows() const noexcept { return page_rows_; }
+
+  std::span<const std::byte> request(std::uint32_t part) const {
+    return requests_[part].bytes();
+  }
+  // Where so many bytes of an answer arrive; empty if it cannot be as long.
+  std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
+
+ private:
+  struct answer_room {
+    runtime::cache_lines memory;
+    std::span<std::byte> bytes;
+    bool is_page = false;      // may be shorter
+    std::uint64_t filled = 0;  // by what arrives
+  };
+
+  runtime::status check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const;
+
+  std::string name_;
+  std::uint32_t dim_;
+  std::uint32_t parts_;
+  std::uint64_t key_;
+  std::uint32_t page_rows_;
+  runtime::batch_writer writer_;  // of pushes
+  runtime::batch_writer lookup_;  // of the pull under way
+  std::array<std::vector<runtime::cache_lines>, policies::gradient_halves> batches_;  // by part
+  std::vector<runtime::cache_lines> requests_;
+  std::vector<answer_room> answers_;
+};
+
+}  // namespace tidegate::actors

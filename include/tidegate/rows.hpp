@@ -1,0 +1,81 @@
+// Tables of rows by 64-bit ids, as embeddings are: what a worker pushes and pulls of them.
+//
+//   auto t = s->open_rows("user", 64);
+//   t->pull(ids, values).wait();        // 64 values of each id
+//   compute(ids, values, gradients);
+//   t->push(ids, gradients).wait();     // rows that do not exist are made
+//   s->clock();
+//
+// Thread rule: that of the session.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include <tidegate/pending.hpp>
+#include <tidegate/status.hpp>
+#include <tidegate/table.hpp>
+
+namespace tidegate {
+
+namespace actors {
+class row_calls;
+}
+
+// A table of rows that a worker creates. Its rows are spread over parts by a hash of their ids,
+// and parts over shards.
+struct row_table_options {
+  // "sgd", "adagrad" or "adam", which steps a row when it is pushed and at no other time, with
+  // the clock's correction of Adam's biases.
+  tidegate::optimizer optimizer;
+  // At most one of the two is given; finite numbers. A row that nobody has pushed is uniform in
+  // [-init_uniform, init_uniform), as a function of (job seed, table name, id, column), or has
+  // this value everywhere. Neither is given: uniform in [-0.01, 0.01).
+  std::optional<float> init_uniform = std::nullopt;
+  std::optional<float> init_constant = std::nullopt;
+  // Rows that there is room for; memory is taken as rows are made. A push that finds no room
+  // fails. 16777216 where it is not given.
+  std::optional<std::uint64_t> capacity = std::nullopt;
+  std::optional<std::uint32_t> parts = std::nullopt;  // 1 to 4096; 64 where it is not given
+};
+
+// A handle to a table of rows of the job; cheap to copy, valid as long as its session.
+class row_table {
+ public:
+  row_table(actors::row_calls& home, std::uint32_t id, std::uint32_t dim) noexcept
+      : home_(&home), id_(id), dim_(dim) {}
+
+  std::uint32_t id() const noexcept { return id_; }
+  std::uint32_t dim() const noexcept { return dim_; }  // float32 values of a row
+
+  // Pushes gradients of rows: of ids[i], gradients [i * dim, (i + 1) * dim). Ids come in any
+  // order; the gradients of an id that comes more than once are summed first, in their order.
+  // Rows that do not exist are made. What is given is copied before the call returns. Between
+  // workers, a mean is over all workers, whichever rows they push. Otherwise as session::push()
+  // of a dense table, in the order within a clock, too. Errors: those of session::push();
+  // invalid_argument (gradients of another size), over_limit (more than a frame takes: the
+  // message says what to do).
+  pending push(std::span<const std::uint64_t> ids, std::span<const float> gradients) const;
+  // Pulls rows as the policy allows: out[i * dim, (i + 1) * dim) are the values of ids[i],
+  // which come in any order and may repeat. A row that nobody has pushed has its first values;
+  // no row is made. `ids` may go when the call returns, `out` when the pending is ready.
+  // Errors: those of session::pull(); invalid_argument (`out` of another size), over_limit (as
+  // push), out_of_order (the pull before is under way, or the table was pushed in this clock).
+  pending pull(std::span<const std::uint64_t> ids, std::span<float> out) const;
+  // Likewise, of everything: see session::pull_final().
+  pending pull_final(std::span<const std::uint64_t> ids, std::span<float> out) const;
+  // Calls `visit(id, values)` for each row that the table has, as a pull of this clock finds
+  // it, ascending by id. Blocks; takes a page of memory for each part. `visit` does not call
+  // the session. Errors: those of session::pull().
+  using row_visitor = std::function<void(std::uint64_t id, std::span<const float> values)>;
+  status for_each(const row_visitor& visit) const;
+
+ private:
+  actors::row_calls* home_;
+  std::uint32_t id_;
+  std::uint32_t dim_;
+};
+
+}  // namespace tidegate

@@ -1,0 +1,21 @@
+// What tables of rows may be, whether a YAML file or a worker's code asks for them. Pure, any
+// thread.
+#pragma once
+
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+inline constexpr std::uint32_t row_dim_limit = 4096;    // values of a row
+inline constexpr std::uint32_t row_parts_limit = 4096;  // of a table
+inline constexpr std::uint64_t row_capacity_limit = 1ULL << 36U;
+
+// Returns true if rows are stepped by this optimizer.
+bool steps_rows(optimizer_kind kind) noexcept;
+
+// Checks the numbers of a table of rows, and that its job can have such tables. Errors:
+// invalid_argument, unimplemented cases among them (the message says what is allowed).
+runtime::status check_rows(const table_spec& table, const job_spec& job);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,82 @@
+"""Tables of rows by id, through numpy."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import tidegate
+
+Run = Callable[..., tidegate.Result]
+
+
+def test_rows_follow_every_push(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 2, optimizer=tidegate.sgd(0.5), init=1.0, parts=5)
+            assert t is s.rows("user", 2, optimizer=tidegate.sgd(0.5), init=1.0, parts=5)
+            while s.now < 3:
+                mine = np.array([7, s.rank, 7])
+                got = t.pull(mine)
+                assert got.shape == (3, 2) and got.dtype == np.float32
+                t.push(mine, np.ones((3, 2), np.float32))
+                s.clock()
+            ids, values = t.items()
+            return [ids.tolist(), values.tolist(), t.pull([[7, 2**64 - 1]]).tolist()]
+
+    # Of id 7 each of two workers pushes 2 in each of three clocks; the mean times 0.5 is taken off.
+    result = run(train, workers=2, shards=2)
+    expected = [[0, 1, 7], [[0.25, 0.25], [0.25, 0.25], [-2.0, -2.0]], [[[-2.0, -2.0], [1.0, 1.0]]]]
+    assert result.returns == [expected] * 2
+    assert result.parameters_sha256 is not None
+
+
+def test_first_values_follow_from_the_id(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 4, init=tidegate.uniform(0.5))
+            out = np.empty((100, 4), np.float32)
+            pending = t.pull(np.arange(100), out, wait=False)
+            pending.wait()
+            ids, values = t.items()
+            assert ids.shape == (0,) and values.shape == (0, 4)
+            return [float(abs(out).max()), out[3].tolist(), t.pull([], final=True).shape]
+
+    first, second = (run(train, workers=1, shards=shards).returns[0] for shards in (1, 3))
+    assert first == second
+    assert 0.4 < first[0] <= 0.5 and first[2] == (0, 4)
+
+
+def test_what_is_wrong_is_told_and_changes_nothing(run: Run) -> None:
+    def train() -> None:
+        with tidegate.session() as s:
+            t = s.rows("user", 3, init=0.0)
+            ones = np.ones((2, 3), np.float32)
+            for ids, gradients, text in [
+                    ([-1, 2], ones, "begin at -1; allowed: 0 to"),
+                    ([0.5, 2], ones, "they must be integers"),
+                    ([1, 2, 3], ones, r"has shape \(2, 3\); for these ids it must have \(3, 3\)"),
+                    ([1, 2], ones.astype(np.float64), "must be a numpy array of float32"),
+                    ([1, 2], ones.tolist(), "must be a numpy array of float32")]:
+                with pytest.raises(tidegate.InvalidArgumentError, match=text):
+                    t.push(ids, gradients)
+            with pytest.raises(tidegate.NotFiniteError, match="row '2' has NaN at element 1"):
+                t.push([1, 2], np.array([[1, 1, 1], [1, np.nan, 1]], np.float32))
+            with pytest.raises(tidegate.InvalidArgumentError, match="not waited for needs `out`"):
+                t.pull([1], wait=False)
+            with pytest.raises(tidegate.InvalidArgumentError, match="exists with rows of 3 values, not 4"):
+                s.rows("user", 4)
+            with pytest.raises(tidegate.InvalidArgumentError, match="dim 0 of table 'none'"):
+                s.rows("none", 0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="parts 5000 of table 'none'"):
+                s.rows("none", 1, parts=5000)
+            with pytest.raises(tidegate.InvalidArgumentError, match="does not step rows; allowed: sgd, adagrad, adam"):
+                s.rows("none", 1, optimizer=tidegate.momentum(0.1))
+            assert (t.pull([1, 2]) == 0).all()
+            t.push([1, 2], ones)
+            with pytest.raises(tidegate.OutOfOrderError, match="out of order"):
+                t.push([1, 2], ones)
+            s.clock()
+
+    assert run(train, workers=1, shards=1).state == "done"

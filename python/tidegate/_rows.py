@@ -1,0 +1,125 @@
+"""Tables of rows by 64-bit ids, as embeddings are."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _native
+from ._options import Optimizer, Uniform
+from ._table import Pending, _begun, optimizer_of
+from ._view import Array
+from .errors import InvalidArgumentError
+
+RowInit = Union[None, float, Uniform]
+# What a table was opened with.
+Asked = tuple[int, Optional[Optimizer], RowInit, Optional[int], Optional[int]]
+
+
+class RowTable:
+    """A table of rows of ``dim`` float32, each by an id of 64 bits, with an optimizer that the shards run.
+
+    Within a clock a table takes its pulls one after another, then one push, then ``clock()``. A row is made at its
+    first push; until then it has its first values, which follow from (seed of the job, table, id, column).
+    """
+
+    __slots__ = ("name", "dim", "_asked", "_calls", "_table", "__weakref__")
+
+    def __init__(self, calls: _native.RowCalls, name: str, asked: Asked, table: _native.RowTable) -> None:
+        self.name = name
+        self.dim = table.dim
+        self._asked = asked
+        self._calls = calls
+        self._table = table
+
+    def pull(self, ids: Any, out: Optional[Array] = None, *, wait: bool = True, final: bool = False) -> Any:
+        """Returns the rows of these ids as the policy allows: float32 of shape ``(*ids.shape, dim)``.
+
+        `ids`: integers from 0 to 2**64 - 1, in any order, also more than once. `out`: a C-contiguous array of that
+        shape to write to. Without `wait` this returns a :class:`Pending`, and `out`, which must be given, is written
+        when it is ready. `final`: with every update of every worker of the clocks before. No row is made. Raises
+        InvalidArgumentError, OutOfOrderError, OverLimitError (too many at once), TidegateError.
+        """
+        flat, shape = self._ids(ids)
+        if out is None:
+            if not wait:
+                raise InvalidArgumentError(f"a pull of table '{self.name}' that is not waited for needs `out`")
+            out = np.empty((*shape, self.dim), np.float32)
+        operation = self._calls.pull(self._table, flat, self._values(out, shape, "out", True), final)
+        if not wait:
+            return _begun(operation)
+        operation.wait()
+        return out
+
+    def push(self, ids: Any, gradients: Any, *, wait: bool = True) -> Optional[Pending]:
+        """Pushes the gradients of these rows: `gradients` is float32 of shape ``(*ids.shape, dim)``.
+
+        Those of an id that comes more than once are summed, in their order. What is given is copied. Without `wait`
+        this returns a :class:`Pending`. Raises InvalidArgumentError, NotFiniteError, OutOfOrderError, OverLimitError
+        (too many at once), TidegateError.
+        """
+        flat, shape = self._ids(ids)
+        operation = self._calls.push(self._table, flat, self._values(gradients, shape, "gradients", False))
+        if not wait:
+            return _begun(operation)
+        operation.wait()
+        return None
+
+    def items(self) -> tuple[Array, Array]:
+        """Returns all rows as a pull of this clock finds them: their ids, ascending, and values of shape (rows, dim).
+
+        It takes memory for all of them. Raises OutOfOrderError, TidegateError.
+        """
+        return self._calls.rows(self._table)
+
+    def _ids(self, ids: Any) -> tuple[Array, tuple[int, ...]]:
+        given = np.asarray(ids)
+        if given.size == 0 and given.dtype == np.float64:  # of an empty list
+            given = given.astype(np.uint64)
+        if given.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"ids of table '{self.name}' are {given.dtype}; they must be integers")
+        if given.dtype.kind == "i" and given.size > 0 and given.min() < 0:
+            raise InvalidArgumentError(f"ids of table '{self.name}' begin at {given.min()}; allowed: 0 to 2**64 - 1")
+        return np.ascontiguousarray(given, np.uint64).reshape(-1), given.shape
+
+    def _values(self, values: Any, shape: tuple[int, ...], role: str, is_written: bool) -> Array:
+        expected = (*shape, self.dim)
+        if not isinstance(values, np.ndarray) or values.dtype != np.float32:
+            kind = values.dtype if isinstance(values, np.ndarray) else type(values).__name__
+            raise InvalidArgumentError(f"{role} of table '{self.name}' is {kind}; it must be a numpy array of float32")
+        if values.shape != expected:
+            raise InvalidArgumentError(f"{role} of table '{self.name}' has shape {values.shape}; for these ids it must "
+                                       f"have {expected}")
+        if is_written and not values.flags.writeable:
+            raise InvalidArgumentError(f"`{role}` of a pull of table '{self.name}' is read-only")
+        if is_written and not values.flags.c_contiguous:
+            raise InvalidArgumentError(f"`{role}` of a pull of table '{self.name}' is not contiguous")
+        return np.ascontiguousarray(values).reshape(-1)
+
+    def __repr__(self) -> str:
+        return f"<table '{self.name}' of rows of {self.dim}>"
+
+
+def dim_of(name: str, dim: int) -> int:
+    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool) or not 1 <= dim <= 4096:
+        raise InvalidArgumentError(f"dim {dim!r} of table '{name}'; allowed: 1 to 4096")
+    return int(dim)
+
+
+def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, capacity: Optional[int],
+                   parts: Optional[int]) -> Optional[_native.RowTableOptions]:
+    if optimizer is None and init is None and capacity is None and parts is None:
+        return None
+    options = _native.RowTableOptions()
+    if optimizer is not None:
+        options.optimizer = optimizer_of(name, optimizer)
+    if isinstance(init, Uniform):
+        options.init_uniform = init.bound
+    elif init is not None:
+        options.init_constant = float(init)
+    for key, value, most in (("capacity", capacity, 2**36), ("parts", parts, 4096)):
+        if value is not None and not 1 <= value <= most:
+            raise InvalidArgumentError(f"{key} {value} of table '{name}'; allowed: 1 to {most}")
+        setattr(options, key, value)
+    return options

@@ -1,0 +1,82 @@
+"""Tables of rows by id: the bits are the same however the rows are spread and whoever dies, moves or goes back."""
+
+from faults import *
+
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
+KILLED = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
+
+
+class Rows(FaultTest):
+    def yaml(self, pause, clocks=200, job={}, table={}, **cluster):
+        spec = json.loads(cluster_yaml({"job": {
+            "workers": 3, "mode": ["workload", clocks, pause, "rows"],
+            "tables": {"rows": {"rows": "dynamic", "dim": 8, "capacity": 10000, **table}},
+            "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **cluster))
+        return json.dumps({**spec, "supervision": OFTEN})
+
+    def expected(self, **rest):
+        return self.hash_of(self.run_to_end(self.yaml(0, **rest)))
+
+    def scale(self, run, words):
+        done = subprocess.run([str(BIN / "tidegate"), "scale", str(run.run_dir), words], capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr + run.output)
+
+    def test_same_bits_however_rows_are_spread(self):
+        expected = self.expected(clocks=100)
+        for table, cluster in (({"parts": 7}, {"shards": 1}),
+                               ({"parts": 200}, {"shards": 3, "transport": "tcp"}),
+                               ({}, {"shards": {"count": 2, "device": "emulated:3"}}),
+                               ({}, {"shards": 2, "replicas": 1})):
+            with self.subTest(**table, **cluster):
+                self.assertEqual(self.expected(clocks=100, table=table, **cluster), expected)
+
+    def test_same_bits_whoever_is_killed(self):
+        for seed, (optimizer, transport) in enumerate((("adam", "auto"), ("adagrad", "tcp"))):
+            with self.subTest(optimizer=optimizer, transport=transport):
+                job = {"optimizer": {"name": optimizer, "learning_rate": 0.05}}
+                self.assert_same_after_kills(self.yaml(16000, job=job, replicas=1, transport=transport),
+                                             self.expected(job=job), KILLED, seed, 0.02)
+
+    def test_same_bits_after_parts_have_moved(self):
+        expected = self.expected(clocks=600)
+        run = self.launch(self.yaml(6000, clocks=600, shards=2, max_shards=4, replicas=1))
+        self.wait_for_a_clock(run)
+        for shards, moved in ((4, 2), (1, 5), (3, 7)):
+            self.scale(run, f"shards={shards}")
+            wait_until(lambda: self.count_events(run, "shard_moved") >= moved, 30, f"{moved} have moved; {run.run_dir}")
+        self.assertEqual(run.process.poll(), None, "the job goes on beside all this")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
+    def test_same_bits_from_a_checkpoint(self):
+        expected = self.expected()
+        run = self.launch(self.yaml(12000, job={"checkpoint": {"every": "20 clocks", "keep": 2}}, shards=2))
+        for kills in range(2):
+            before = self.count_events(run, "checkpoint")
+            wait_until(lambda: self.count_events(run, "checkpoint") > before, 40, f"another checkpoint; {run.output}")
+            self.kill(run, f"shard-{kills}")
+            wait_until(lambda: self.count_events(run, "going_back") > kills, 40, f"the way back; {run.output}")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
+    def test_a_table_that_is_full_says_so(self):
+        run = self.launch(self.yaml(0, table={"capacity": 100, "parts": 2}))
+        self.assertNotEqual(run.wait(60), 0)
+        self.assertIn("no room for more rows; give the table a larger capacity", run.output)
+
+    def test_what_is_wrong_in_the_file_is_told_first(self):
+        for table, job, problem in (({"dim": 0}, {}, "dim"), ({"parts": 5000}, {}, "parts"),
+                                    ({"shape": [3]}, {}, "shape: does not belong to a table of rows"),
+                                    ({}, {"optimizer": {"name": "momentum"}}, "does not step rows"),
+                                    ({}, {"aggregators": "per_host"}, "aggregators do not sum rows yet"),
+                                    ({}, {"gradients": {"clip_norm": 1}}, "norm of gradients of rows")):
+            with self.subTest(problem=problem):
+                run = self.launch(self.yaml(0, job=job, table=table))
+                self.assertNotEqual(run.wait(20), 0)
+                self.assertIn(problem, run.output)
+
+
+main()
