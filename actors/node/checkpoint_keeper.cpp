@@ -56,6 +56,13 @@ status checkpoint_keeper::find(const policies::job_spec& job,
   found.left = manifest.left;
   for (std::size_t i = 0; i < manifest.tables.size(); ++i) {
     const auto& about = (*newest)->chunks(i).front().stored.about;
+    if (about.rows.dim > 0 && manifest.seed != job.seed)
+      return {runtime::errc::invalid_argument,
+              "checkpoint " + to_string(manifest.id) + " of job " + job.name +
+                  " has rows of table '" + manifest.tables[i].name +
+                  "', whose parts and first values follow from seed " +
+                  std::to_string(manifest.seed) + ", and the job has seed " +
+                  std::to_string(job.seed)};
     found.tables.push_back(
         {manifest.tables[i].name, manifest.tables[i].shape, about.optimizer, about.rows});
   }

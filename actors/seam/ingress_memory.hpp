@@ -61,17 +61,24 @@ class ingress_memory {
   virtual void release(policies::payload_handle payload) = 0;
 
   // Parts of tables of rows have payloads of any size. A place for a batch or a request; a look
-  // whether what has arrived there is one (errors: corrupt); and the answer to a request as of
-  // a version buffer, empty if memory is short.
+  // whether what has arrived there is one (errors: corrupt); a place for the answer to a
+  // request, empty if memory is short; and the answer as of a version buffer, which is written
+  // there and may be shorter.
   virtual runtime::buffer lease_rows(std::size_t /*bytes*/) { return {}; }
   virtual runtime::status check_rows(const runtime::frame_header& /*header*/,
                                      std::uint32_t /*slot*/,
                                      std::span<const std::byte> /*bytes*/) const {
     return {runtime::errc::corrupt, "rows are not kept here"};
   }
-  virtual runtime::buffer answer_rows(const runtime::frame_header& /*reply*/,
-                                      std::uint32_t /*slot*/, std::uint32_t /*version_buffer*/,
-                                      std::span<const std::byte> /*request*/) {
+  virtual runtime::buffer lease_answer(std::uint32_t /*slot*/,
+                                       std::span<const std::byte> /*request*/) {
+    return {};
+  }
+  virtual std::span<const std::byte> answer_rows(const runtime::frame_header& /*reply*/,
+                                                 std::uint32_t /*slot*/,
+                                                 std::uint32_t /*version_buffer*/,
+                                                 std::span<const std::byte> /*request*/,
+                                                 const runtime::buffer& /*into*/) {
     return {};
   }
 

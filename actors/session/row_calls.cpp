@@ -1,5 +1,6 @@
 #include "actors/session/row_calls.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -113,10 +114,19 @@ pending row_calls::push(std::uint32_t table, std::span<const std::uint64_t> ids,
     }
   }
   if (auto outcome = home_.before_moving(); !outcome.ok()) return failed(std::move(outcome));
+  // What is pushed out of order would spoil what was pushed before.
+  auto& memory = memories_.at(table);
+  if (memory.is_pulling() || memory.pushed_at == home_.clock_)
+    return failed({errc::out_of_order,
+                   "push of table '" + home_.shell_.core().table(table)->name + "' at clock " +
+                       std::to_string(home_.clock_) +
+                       ": out of order. Within a clock a table takes its pulls one after "
+                       "another, then one push, then clock()"});
   worker_command command;
   command.half = home_.half();
   auto parts = memories_.at(table).rows->write_push(command.half, ids, gradients);
   if (!parts) return failed(parts.error());
+  memory.pushed_at = home_.clock_;
   command.kind = worker_command::action::push;
   command.table = table;
   command.rate = home_.rate_;
@@ -158,7 +168,6 @@ struct part_cursor {
   bool has_more = true;  // a page behind this one
 
   bool needs_page() const { return has_more && next == page.ids.size(); }
-  bool is_over() const { return !has_more && next == page.ids.size(); }
 };
 
 }  // namespace
@@ -187,19 +196,25 @@ status row_calls::for_each(std::uint32_t table, extent wanted, const visitor& vi
       }
     }
     // Up to the first part that may have more before the others' next rows.
-    while (true) {
-      part_cursor* least = nullptr;
-      bool any_lacks = false;
-      for (auto& at : cursors) {
-        any_lacks = any_lacks || at.needs_page();
-        if (at.next == at.page.ids.size()) continue;
-        if (!least || at.page.ids[at.next] < least->page.ids[least->next]) least = &at;
-      }
-      if (any_lacks) break;
-      if (!least) return {};
-      visit(least->page.ids[least->next], least->page.row(least->next));
-      ++least->next;
+    const auto is_later = [&](std::uint32_t a, std::uint32_t b) {
+      return cursors[a].page.ids[cursors[a].next] > cursors[b].page.ids[cursors[b].next];
+    };
+    std::vector<std::uint32_t> heap;  // parts with rows, the one with the least id first
+    for (std::uint32_t part = 0; part < rows.parts(); ++part)
+      if (cursors[part].next < cursors[part].page.ids.size()) heap.push_back(part);
+    std::make_heap(heap.begin(), heap.end(), is_later);
+    bool any_lacks = false;
+    while (!heap.empty() && !any_lacks) {
+      std::pop_heap(heap.begin(), heap.end(), is_later);
+      auto& least = cursors[heap.back()];
+      visit(least.page.ids[least.next], least.page.row(least.next));
+      any_lacks = ++least.next == least.page.ids.size() && least.has_more;
+      if (least.next < least.page.ids.size())
+        std::push_heap(heap.begin(), heap.end(), is_later);
+      else
+        heap.pop_back();
     }
+    if (heap.empty() && !any_lacks) return {};
   }
 }
 

@@ -47,7 +47,8 @@ class row_calls {
  private:
   struct table_memory {
     std::shared_ptr<worker_rows> rows;
-    std::optional<pending> pulling;  // the last one
+    std::optional<pending> pulling;          // the last one
+    std::optional<std::uint64_t> pushed_at;  // clock
 
     bool is_pulling() const { return pulling && !pulling->ready(); }
   };

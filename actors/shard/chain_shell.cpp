@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "actors/shard/row_check.hpp"
+
 namespace tidegate::actors {
 
 using runtime::errc;
@@ -148,22 +150,11 @@ runtime::buffer chain_shell::place(const runtime::frame_header& header) {
 
 void chain_shell::on_frame(frame_event& event) {
   auto handle = policies::no_payload;
-  if (event.payload && !holds_rows(event)) return core_.frame_lost(event.header);
+  if (!holds_rows(shard_, memory_.ingress(), home_, event.header, event.payload.bytes(),
+                  "the process before"))
+    return core_.frame_lost(event.header);
   if (event.payload) handle = memory_.ingress().keep(std::move(event.payload));
   core_.frame(event.header, handle);
-}
-
-// Of a step of a part of a table of rows.
-bool chain_shell::holds_rows(const frame_event& event) const {
-  const auto& header = event.header;
-  if (header.kind != frame_kind::step || !shard_.registry().has_rows(header.table)) return true;
-  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
-  if (!slot) return true;
-  const auto checked = memory_.ingress().check_rows(header, *slot, event.payload.bytes());
-  if (!checked.ok())
-    home_.log(severity::warning,
-              "the process before sent rows that are refused: " + checked.message());
-  return checked.ok();
 }
 
 // A neighbour that has died is another's affair: the coordinator closes the chain.

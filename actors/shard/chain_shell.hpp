@@ -55,7 +55,6 @@ class chain_shell final : private continuation, private policies::replication_sh
   const policies::replication_core& core() const noexcept { return core_; }
 
  private:
-  bool holds_rows(const frame_event& event) const;
   // A connection within the chain of the group.
   struct chain_link {
     peer_id peer = 0;

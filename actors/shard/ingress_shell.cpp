@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/seam/log_lines.hpp"
+#include "actors/shard/row_check.hpp"
 
 namespace tidegate::actors {
 
@@ -103,8 +104,7 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
 
 void ingress_shell::on_frame(frame_event& event) {
   const auto& header = event.header;
-  if ((header.kind == frame_kind::push || header.kind == frame_kind::call) &&
-      is_of_rows(header) && !holds_rows(header, event.payload.bytes()))
+  if (!holds_rows(shard_, memory_, home_, header, event.payload.bytes(), "a worker"))
     return core_.refuse_payload(header);
   auto payload = policies::no_payload;
   if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
@@ -112,17 +112,6 @@ void ingress_shell::on_frame(frame_event& event) {
   const auto bytes =
       payload == policies::no_payload ? event.payload.bytes() : std::span<const std::byte>();
   core_.frame(header, payload, bytes, event.copied);
-}
-
-bool ingress_shell::holds_rows(const runtime::frame_header& header,
-                               std::span<const std::byte> bytes) const {
-  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
-  if (!slot) return true;  // the core says what is wrong
-  const auto checked = memory_.check_rows(header, *slot, bytes);
-  if (!checked.ok())
-    home_.log(severity::warning, "rank " + std::to_string(header.worker) +
-                                     " sent rows that are refused: " + checked.message());
-  return checked.ok();
 }
 
 void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) {
@@ -170,20 +159,22 @@ void ingress_shell::send_results(peer_id to, const runtime::frame_header& header
                        policies::use_order(header.clock, header.table), name);
 }
 
+bool ingress_shell::may_answer(std::uint32_t slot, policies::payload_handle call) {
+  if (!shard_.registry().has_rows(shard_.registry().name_of(slot).table)) return true;
+  next_answer_ = memory_.lease_answer(slot, memory_.call_bytes(call));
+  return static_cast<bool>(next_answer_);
+}
+
 // The rows are gathered now, as the next step changes them where they are.
 void ingress_shell::send_rows(peer_id to, const runtime::frame_header& header,
                               std::uint32_t slot, std::uint32_t version_buffer,
                               policies::payload_handle request, policies::send_name name) {
-  auto& answer = row_answers_[name];
-  answer = memory_.answer_rows(header, slot, version_buffer, memory_.call_bytes(request));
+  const auto& room = row_answers_[name] = std::exchange(next_answer_, {});
+  const auto answer =
+      memory_.answer_rows(header, slot, version_buffer, memory_.call_bytes(request), room);
   auto with_size = header;
   with_size.payload_bytes = answer.size();
-  if (!answer) {
-    with_size.kind = frame_kind::pull_reply;
-    with_size.code = static_cast<std::uint32_t>(reply_code::no_memory);
-  }
-  frames_.send(to, with_size, answer.bytes(), policies::use_order(header.clock, header.table),
-               name);
+  frames_.send(to, with_size, answer, policies::use_order(header.clock, header.table), name);
 }
 
 void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {

@@ -105,6 +105,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void send_results(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                     std::uint32_t version_buffer, policies::payload_handle call,
                     policies::send_name name) override;
+  bool may_answer(std::uint32_t slot, policies::payload_handle call) override;
   void drop(peer_id to, std::vector<policies::send_name>& names) override;
   std::optional<peer_id> reconnect(const policies::member_key& member) override;
   policies::reply_code map_gradients(const policies::member_key& member, std::uint32_t table,
@@ -134,7 +135,6 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   bool is_of_rows(const runtime::frame_header& header) const {
     return shard_.registry().has_rows(header.table);
   }
-  bool holds_rows(const runtime::frame_header& header, std::span<const std::byte> bytes) const;
   void send_rows(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                  std::uint32_t version_buffer, policies::payload_handle request,
                  policies::send_name name);
@@ -151,6 +151,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   std::map<std::uint32_t, std::list<std::vector<std::byte>>> device_names_;  // likewise
   std::map<policies::send_name, runtime::buffer> row_answers_;  // until they have left
+  runtime::buffer next_answer_;                                 // its memory
   std::uint64_t refusals_ = 0;
   std::uint64_t windows_refused_ = 0;
   std::uint64_t device_windows_refused_ = 0;

@@ -73,10 +73,15 @@ class endpoint_memory final : public ingress_memory {
     return header.kind == runtime::frame_kind::call ? rows_.check_request(slot, bytes)
                                                     : rows_.check_batch(slot, bytes);
   }
-  runtime::buffer answer_rows(const runtime::frame_header&, std::uint32_t slot,
-                              std::uint32_t version_buffer,
-                              std::span<const std::byte> request) override {
-    return rows_.answer(slot, version_buffer, request);
+  runtime::buffer lease_answer(std::uint32_t slot,
+                               std::span<const std::byte> request) override {
+    return rows_.lease_answer(slot, request);
+  }
+  std::span<const std::byte> answer_rows(const runtime::frame_header&, std::uint32_t slot,
+                                         std::uint32_t version_buffer,
+                                         std::span<const std::byte> request,
+                                         const runtime::buffer& into) override {
+    return rows_.answer(slot, version_buffer, request, into);
   }
   // What else its owner needs could not be had; the room stays taken.
   void forget_table(std::uint32_t table) { tables_.erase(table); }

@@ -111,23 +111,33 @@ status row_store::apply(const effects::apply& step, std::span<const input> from)
       inputs_);
 }
 
-runtime::buffer row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,
-                                  std::span<const std::byte> request) {
-  const auto& part = parts_.at(slot).rows;
+namespace {
+
+// A frame with a payload has at least a line of it.
+std::uint64_t room_for(std::uint64_t answer_bytes) {
+  return std::max(answer_bytes, policies::row_line_bytes);
+}
+
+}  // namespace
+
+runtime::buffer row_store::lease_answer(std::uint32_t slot,
+                                        std::span<const std::byte> request) {
   const auto read = runtime::read_row_request(request);
   TIDEGATE_ASSERT(read, "a request was checked when it came");
-  const auto bytes =
-      std::max<std::uint64_t>(part.answer_bytes(*read), policies::row_line_bytes);
-  auto room = lease(bytes);
-  if (!room) return room;
-  std::memset(room.data(), 0, policies::row_line_bytes);
+  return lease(room_for(parts_.at(slot).rows.answer_bytes(*read)));
+}
+
+std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,
+                                             std::span<const std::byte> request,
+                                             const runtime::buffer& into) const {
+  const auto& part = parts_.at(slot).rows;
+  const auto read = runtime::read_row_request(request);
+  TIDEGATE_ASSERT(read && into.size() == room_for(part.answer_bytes(*read)),
+                  "a request that was checked, and a place for its answer");
+  std::memset(into.data(), 0, policies::row_line_bytes);
   const auto written =
-      part.answer(version_buffer, *read, room.bytes().first(part.answer_bytes(*read)));
-  if (written == bytes) return room;
-  // A page of fewer rows than were asked for.
-  auto shorter = lease(std::max<std::uint64_t>(written, policies::row_line_bytes));
-  if (shorter) std::memcpy(shorter.data(), room.data(), shorter.size());
-  return shorter;
+      part.answer(version_buffer, *read, into.bytes().first(part.answer_bytes(*read)));
+  return into.bytes().first(room_for(written));
 }
 
 void row_store::describe(std::uint32_t slot, policies::chunk_description& about) const {

@@ -57,9 +57,12 @@ class row_store {
     parts_.at(slot).rows.keep_sum(clock, batch);
   }
 
-  // What a request, which was checked, asks for; empty if memory is short.
-  runtime::buffer answer(std::uint32_t slot, std::uint32_t version_buffer,
-                         std::span<const std::byte> request);
+  // A place for the answer to a request that was checked; empty if memory is short. And the
+  // answer, which is written there and may be shorter.
+  runtime::buffer lease_answer(std::uint32_t slot, std::span<const std::byte> request);
+  std::span<const std::byte> answer(std::uint32_t slot, std::uint32_t version_buffer,
+                                    std::span<const std::byte> request,
+                                    const runtime::buffer& into) const;
   // Bytes of the last batch: what a step of the part is likely to read.
   std::uint64_t bytes_of(std::uint32_t slot) const { return parts_.at(slot).batch_bytes; }
 

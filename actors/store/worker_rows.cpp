@@ -13,7 +13,13 @@ using runtime::status;
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 1U << 20U;
+// Of a page, of which there is one of each part at a time.
+std::uint64_t page_bytes(std::uint32_t parts) {
+  constexpr std::uint64_t all = 64U << 20U;
+  constexpr std::uint64_t least = 16U << 10U;
+  constexpr std::uint64_t most = 1U << 20U;
+  return std::clamp(all / parts, least, most);
+}
 
 }  // namespace
 
@@ -23,7 +29,7 @@ worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
       parts_(static_cast<std::uint32_t>(grant.elements)),
       key_(runtime::stream_key(seed, grant.name)),
       page_rows_(static_cast<std::uint32_t>(
-          std::max<std::uint64_t>(1, page_bytes / (dim_ * sizeof(float))))),
+          std::max<std::uint64_t>(1, page_bytes(parts_) / (dim_ * sizeof(float))))),
       requests_(parts_),
       answers_(parts_) {
   for (auto& half : batches_) half.resize(parts_);

@@ -61,9 +61,6 @@ void table_catalog::open(const table_request& request, ticket requester,
   if (asked.name.empty() || asked.name.size() > limits::name_bytes_max)
     return refuse(requester, errc::invalid_argument, "a table name of 1 to 128 bytes is needed",
                   out);
-  if (asked.has_rows())
-    if (auto checked = check_rows(asked, job->spec); !checked.ok())
-      return refuse(requester, checked.code(), name + ": " + checked.message(), out);
   if (asked.size() == 0 || asked.size() > limits::table_elements_max)
     return refuse(requester, errc::invalid_argument, name + " would be empty or too large",
                   out);
@@ -84,6 +81,9 @@ void table_catalog::open(const table_request& request, ticket requester,
                   out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
+  if (spec.has_rows())
+    if (auto checked = check_rows(spec, job->spec); !checked.ok())
+      return refuse(requester, checked.code(), name + ": " + checked.message(), out);
   create(index, {spec}, requester, out);
 }
 

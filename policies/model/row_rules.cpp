@@ -33,6 +33,10 @@ status check_rows(const table_spec& table, const job_spec& job) {
   if (auto dim = check_number("dim", table.rows.dim, row_dim_limit); !dim.ok()) return dim;
   if (auto room = check_number("capacity", table.rows.capacity, row_capacity_limit); !room.ok())
     return room;
+  if (part_capacity(table.rows.capacity, table.shape.front()) > part_capacity_limit)
+    return refused("capacity " + std::to_string(table.rows.capacity) + " in " +
+                       std::to_string(table.shape.front()) + " parts",
+                   "some 2^29 rows for each part; more parts have room for more");
   if (!steps_rows(table.optimizer.kind))
     return refused("optimizer '" + std::string(runtime::optimizer_name(table.optimizer.kind)) +
                        "' does not step rows",

@@ -33,7 +33,7 @@ push_admission chunk_follower::begin_step(const followed_step& step,
     return {verdict::refuse, reply_code::unknown_worker};
   if (chunks_[slot].stepping || step.version != version + 1)
     return {verdict::drop, reply_code::ok};
-  if (!chunk.takes_gradient(payload_bytes)) return {verdict::refuse, reply_code::wrong_size};
+  if (!chunk.takes_sum(payload_bytes)) return {verdict::refuse, reply_code::wrong_size};
   chunks_[slot].stepping = true;
   return {verdict::take, reply_code::ok};
 }

@@ -76,6 +76,8 @@ class ingress_shell {
   virtual void send_results(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                             std::uint32_t version_buffer, payload_handle call,
                             send_name name) = 0;
+  // Returns true if there is memory for the answer to this call; send_results() follows then.
+  virtual bool may_answer(std::uint32_t /*slot*/, payload_handle /*call*/) { return true; }
   // Drops the connection: forgets what waits to be sent there and appends the names of the
   // replies among it, for which it does not call sent(). What is being sent ends soon, and is
   // told by sent().

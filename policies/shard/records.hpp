@@ -84,9 +84,12 @@ struct chunk_record {
   bsp_policy* clipped = nullptr;  // `policy`, if steps wait for norms
 
   job_record& job() const noexcept { return *home->job; }
-  // Returns true if a gradient, or a sum of some, may have so many bytes.
+  // Returns true if a gradient may have so many bytes, or a sum of those of all ranks.
   bool takes_gradient(std::uint64_t payload_bytes) const noexcept {
     return has_rows ? is_row_payload(payload_bytes) : payload_bytes == elements * sizeof(float);
+  }
+  bool takes_sum(std::uint64_t payload_bytes) const noexcept {
+    return has_rows ? is_row_payload(payload_bytes, ranks()) : takes_gradient(payload_bytes);
   }
   std::uint32_t ranks() const noexcept {
     return static_cast<std::uint32_t>(home->job->ranks.size());

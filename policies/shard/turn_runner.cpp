@@ -95,7 +95,9 @@ void turn_runner::perform(const effects::ask& ask, inputs) {
   state_.shell.ask(ask);
 }
 
+// A part that lacks a step is in no checkpoint; its job is about to fail.
 void turn_runner::perform(const effects::snapshot& snapshot, inputs) {
+  if (failure_of(snapshot.slot) != reply_code::ok) return;
   state_.shell.snapshot(snapshot, state_.core.snapshots().cut_of(snapshot.slot));
 }
 
@@ -119,12 +121,16 @@ void turn_runner::perform(const effects::release& release, inputs) {
   state_.shell.release(release.payload);
 }
 
+reply_code turn_runner::failure_of(std::uint32_t slot) const {
+  const auto failed = failed_.find(slot);
+  return failed == failed_.end() ? reply_code::ok : failed->second;
+}
+
 reply_code turn_runner::code_of(const effects::acknowledge& acknowledge) const {
-  if (failed_.empty()) return acknowledge.code;
+  if (failed_.empty() || acknowledge.code != reply_code::ok) return acknowledge.code;
   const auto& tag = acknowledge.tag;
   const auto slot = state_.core.registry().find_slot(tag.job, tag.table, tag.chunk);
-  const auto failed = slot ? failed_.find(*slot) : failed_.end();
-  return failed == failed_.end() ? acknowledge.code : failed->second;
+  return slot ? failure_of(*slot) : reply_code::ok;
 }
 
 void turn_runner::perform(const effects::acknowledge& acknowledge, inputs) {
@@ -163,12 +169,27 @@ void turn_runner::perform(const effects::doorbell_reply& reply, inputs) {
   state_.links.send(reply.tag, header);
 }
 
+void turn_runner::refuse(const effects::reply& reply, reply_code code) {
+  state_.links.refused(reply.tag, code);
+  state_.links.send(reply.tag, header_of(frame_kind::pull_reply, reply.tag, code));
+  state_.replies.not_sent(reply);
+}
+
 void turn_runner::perform(const effects::reply& reply, inputs) {
   auto header = header_of(frame_kind::pull_reply, reply.tag, reply.code);
   if (reply.code != reply_code::ok) {
     state_.links.refused(reply.tag, reply.code);
     state_.links.send(reply.tag, header);
     return;
+  }
+  // Whoever waits for a push with it hears of the push, too.
+  if (const auto failure = failure_of(reply.slot); failure != reply_code::ok) {
+    if (reply.applied) {
+      auto push = reply.tag;
+      --push.clock;
+      perform(effects::acknowledge{push, failure}, {});
+    }
+    return refuse(reply, failure);
   }
   header.version = reply.where.version;
   header.min_clock = reply.where.min_clock;
@@ -177,15 +198,17 @@ void turn_runner::perform(const effects::reply& reply, inputs) {
   header.shard = static_cast<std::uint16_t>(state_.index);
   const auto* worker = state_.links.reachable(reply.tag);
   if (!worker) return state_.replies.not_sent(reply);
-  const auto name = state_.replies.take_name(reply);
   if (reply.call == no_payload)
     return state_.shell.send_parameters(worker->peer, header, reply.slot,
-                                        reply.where.version_buffer, name);
+                                        reply.where.version_buffer,
+                                        state_.replies.take_name(reply));
   budget_ -= std::min(budget_, state_.shell.bytes_of(reply.slot));  // which are looked at
+  if (!state_.shell.may_answer(reply.slot, reply.call))
+    return refuse(reply, reply_code::no_memory);
   header.kind = frame_kind::call_reply;
   header.payload_bytes = runtime::call_payload_bytes;
   state_.shell.send_results(worker->peer, header, reply.slot, reply.where.version_buffer,
-                            reply.call, name);
+                            reply.call, state_.replies.take_name(reply));
 }
 
 }  // namespace tidegate::policies::sharding

@@ -42,7 +42,10 @@ class turn_runner {
   inputs inputs_of(const Effect& effect, inputs all);
   template <class Effect>
   void perform_any(const Effect& effect, inputs all);
+  // Returns why steps of the slot could not be made, ok where they were.
+  reply_code failure_of(std::uint32_t slot) const;
   reply_code code_of(const effects::acknowledge& acknowledge) const;
+  void refuse(const effects::reply& reply, reply_code code);
   void perform(const effects::apply& apply, inputs all);
   void perform(const effects::measure& measure, inputs all);
   void perform(const effects::tell_norm_part& telling, inputs);

@@ -54,7 +54,8 @@ def test_what_is_wrong_is_told_and_changes_nothing(run: Run) -> None:
             t = s.rows("user", 3, init=0.0)
             ones = np.ones((2, 3), np.float32)
             for ids, gradients, text in [
-                    ([-1, 2], ones, "begin at -1; allowed: 0 to"),
+                    ([-1, 2], ones, "are from -1 to 2; allowed: 0 to"),
+                    ([1, 2**64], ones, "allowed: 0 to"),
                     ([0.5, 2], ones, "they must be integers"),
                     ([1, 2, 3], ones, r"has shape \(2, 3\); for these ids it must have \(3, 3\)"),
                     ([1, 2], ones.astype(np.float64), "must be a numpy array of float32"),

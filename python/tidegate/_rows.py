@@ -75,12 +75,16 @@ class RowTable:
 
     def _ids(self, ids: Any) -> tuple[Array, tuple[int, ...]]:
         given = np.asarray(ids)
-        if given.size == 0 and given.dtype == np.float64:  # of an empty list
-            given = given.astype(np.uint64)
-        if given.dtype.kind not in "iu":
+        if given.dtype.kind in "fO" and not isinstance(ids, np.ndarray):
+            # What numpy makes of an empty list, and of small and large integers together.
+            exact = np.asarray(ids, object)
+            if all(isinstance(id, (int, np.integer)) for id in exact.flat):
+                given = exact.astype(np.uint64) if all(0 <= id < 2**64 for id in exact.flat) else exact
+        if given.dtype.kind not in "iuO":
             raise InvalidArgumentError(f"ids of table '{self.name}' are {given.dtype}; they must be integers")
-        if given.dtype.kind == "i" and given.size > 0 and given.min() < 0:
-            raise InvalidArgumentError(f"ids of table '{self.name}' begin at {given.min()}; allowed: 0 to 2**64 - 1")
+        if given.dtype.kind in "iO" and given.size > 0 and (given.min() < 0 or given.dtype.kind == "O"):
+            raise InvalidArgumentError(f"ids of table '{self.name}' are from {given.min()} to {given.max()}; allowed: 0 "
+                                       "to 2**64 - 1")
         return np.ascontiguousarray(given, np.uint64).reshape(-1), given.shape
 
     def _values(self, values: Any, shape: tuple[int, ...], role: str, is_written: bool) -> Array:

@@ -39,6 +39,7 @@ void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
 }
 
 status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
+  is_sorted_ = false;
   begin_version(next.from, next.to);
   if (batches.size() == 1 && !next.keeps_sum)
     return update(next.options, batches.front().batch.ids, batches.front().batch.values);
@@ -128,11 +129,17 @@ void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_
   });
 }
 
+const std::vector<std::uint64_t>& row_part::sorted_ids() const {
+  if (std::exchange(is_sorted_, true)) return sorted_;
+  sorted_.clear();
+  sorted_.reserve(table_.size());
+  table_.view().index().for_each([&](std::uint64_t id, row_number) { sorted_.push_back(id); });
+  std::sort(sorted_.begin(), sorted_.end());
+  return sorted_;
+}
+
 std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const {
-  std::vector<std::uint64_t> ids;
-  ids.reserve(table_.size());
-  table_.view().index().for_each([&](std::uint64_t id, row_number) { ids.push_back(id); });
-  std::sort(ids.begin(), ids.end());
+  auto ids = sorted_ids();
   visit_changes(version_buffer, [&](const row_delta& rows) {
     std::vector<std::uint64_t> were;
     for (std::size_t i = 0; i < rows.ids.size(); ++i)
@@ -149,7 +156,10 @@ std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const 
 
 std::size_t row_part::scan(std::uint32_t version_buffer, const row_request& request,
                            std::span<std::byte> into) const {
-  const auto all = ids_of(version_buffer);
+  const bool is_current =
+      std::find(current_.begin(), current_.end(), version_buffer) != current_.end();
+  const auto before = is_current ? std::vector<std::uint64_t>() : ids_of(version_buffer);
+  const auto& all = is_current ? sorted_ids() : before;
   const auto begin =
       request.after ? std::upper_bound(all.begin(), all.end(), *request.after) : all.begin();
   const auto rows = static_cast<std::uint32_t>(
@@ -210,6 +220,7 @@ status row_part::restore(const row_image& image, std::uint32_t current,
   auto table = row_table::create(options_.rows);
   if (!table) return table.error();
   table_ = std::move(*table);
+  is_sorted_ = false;
   current_.assign(1, current);
   changes_.clear();
   auto* names = &current_;

@@ -101,6 +101,8 @@ class row_part {
   void note(std::span<const std::uint64_t> ids);
   template <class Visit>
   void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
+  // Ascending, of the current version; sorted anew after a step.
+  const std::vector<std::uint64_t>& sorted_ids() const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
                    std::span<std::byte> into) const;
@@ -110,6 +112,8 @@ class row_part {
   std::vector<std::uint32_t> current_{0};  // names of the current version
   std::vector<change> changes_;            // the newest first
   bool notes_ = false;                     // the step being made is noted in changes_.front()
+  mutable std::vector<std::uint64_t> sorted_;  // see sorted_ids()
+  mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];
   batch_merger merger_;
   std::vector<std::uint64_t> ids_;  // of a block

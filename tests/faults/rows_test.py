@@ -1,5 +1,7 @@
 """Tables of rows by id: the bits are the same however the rows are spread and whoever dies, moves or goes back."""
 
+import hashlib
+
 from faults import *
 
 OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
@@ -61,6 +63,33 @@ class Rows(FaultTest):
         self.assertEqual(run.wait(60), 0, run.output)
         self.assertEqual(self.hash_of(run), expected)
         self.assert_nothing_left(run)
+
+    def test_a_checkpoint_has_the_rows_that_the_job_ends_with(self):
+        run = self.run_to_end(self.yaml(0, clocks=60, job={"checkpoint": {"every": "20 clocks", "keep": 2}}))
+        output = run.temporary / "model.safetensors"
+        done = subprocess.run([str(BIN / "tidegate"), "export", str(run.run_dir), "--output", str(output)],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        data = output.read_bytes()
+        size = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8:8 + size])
+        self.assertEqual(header["__metadata__"]["tidegate.clock"], "60")
+
+        def bytes_of(name, kind, shape):
+            self.assertEqual((header[name]["dtype"], header[name]["shape"][1:]), (kind, shape))
+            first, end = header[name]["data_offsets"]
+            return data[8 + size + first:8 + size + end]
+
+        ids = bytes_of("rows/ids", "U64", [])
+        values = bytes_of("rows/values", "F32", [8])
+        rows = sorted((int.from_bytes(ids[8 * i:8 * i + 8], "little"), values[32 * i:32 * i + 32])
+                      for i in range(len(ids) // 8))
+        digest = hashlib.sha256()
+        for number, row in rows:
+            digest.update(number.to_bytes(8, "little") + row)
+        digest.update(bytes_of("table-0", "F32", [300]))
+        self.assertEqual(digest.hexdigest(), self.hash_of(run), "rows by id, then the dense table")
+        output.unlink()
 
     def test_a_table_that_is_full_says_so(self):
         run = self.launch(self.yaml(0, table={"capacity": 100, "parts": 2}))

@@ -226,8 +226,9 @@ void draw_rows(const scenario& of, std::uint64_t seed, policies::job_spec& job,
     table.optimizer = policies::default_optimizer(kind);
     table.optimizer.schedule = schedule;
     table.shape = {chance.between<std::uint64_t>(1, 6)};
-    table.rows = {.dim = row_dim, .capacity = 1000, .init = {}};
-    if (chance.chance(0.3)) table.rows.init = {policies::init_kind::constant, 0.5F};
+    table.rows = {
+        .dim = row_dim, .capacity = 1000, .init = {policies::init_kind::uniform, 0.5F}};
+    if (chance.chance(0.3)) table.rows.init.kind = policies::init_kind::constant;
     table.init = {};
   }
   job.tables = script.tables;

@@ -103,9 +103,11 @@ class endpoint_memory final : public actors::ingress_memory {
   runtime::buffer lease_rows(std::size_t bytes) override;
   runtime::status check_rows(const runtime::frame_header& header, std::uint32_t slot,
                              std::span<const std::byte> bytes) const override;
-  runtime::buffer answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
-                              std::uint32_t version_buffer,
-                              std::span<const std::byte> request) override;
+  runtime::buffer lease_answer(std::uint32_t slot, std::span<const std::byte> request) override;
+  std::span<const std::byte> answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
+                                         std::uint32_t version_buffer,
+                                         std::span<const std::byte> request,
+                                         const runtime::buffer& into) override;
   // For a push within the credits, of which there is always one.
   runtime::buffer lease(std::size_t bytes) override;
   runtime::buffer lease_name(std::size_t bytes) override { return names_.lease(bytes); }

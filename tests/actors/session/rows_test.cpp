@@ -289,5 +289,49 @@ TEST_F(session_row_table, that_are_full_say_so) {
       100);
 }
 
+// Nobody reads a part that lacks a step, whoever waits for what.
+TEST_F(session_row_table, that_are_full_are_not_read) {
+  run(
+      [](session& s, const auto& t) {
+        ids_t ids(2000);
+        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+        const auto pushed = t.push(ids, floats(4000, 1.0F));
+        const auto ended = s.clock();
+        floats out(4000);
+        const auto pulled = ended.ok() ? t.pull(ids, out).wait() : ended;
+        EXPECT_FALSE(pulled.ok());
+        EXPECT_NE(pulled.message().find("no room for more rows"), std::string::npos)
+            << pulled.to_string();
+        EXPECT_FALSE(pushed.wait().ok());
+      },
+      100);
+}
+
+TEST_F(session_row_table, a_second_push_in_a_clock_spoils_nothing) {
+  run([](session& s, const auto& t) {
+    const ids_t first = {1, 2};
+    const ids_t second = {1, 3, 4, 5, 6, 7, 8};
+    const auto pushed = t.push(first, floats(4, 2.0F));
+    expect(t.push(second, floats(14, 9.0F)).wait(), errc::out_of_order, "out of order");
+    ASSERT_TRUE(pushed.wait().ok());
+    ASSERT_TRUE(s.clock().ok());
+    const ids_t asked = {1, 2, 3};
+    floats got(6);
+    ASSERT_TRUE(t.pull(asked, got).wait().ok());
+    EXPECT_EQ(got, (floats{2, 2, 2, 2, 3, 3}));
+  });
+}
+
+TEST_F(session_row_table, are_stepped_by_the_optimizer_of_the_job_or_refused) {
+  auto spec = small_cluster(1, 1, {consistency_kind::bsp, 0});
+  spec.jobs[0].optimizer = policies::default_optimizer(policies::optimizer_kind::momentum);
+  local_cluster cluster(spec, links());
+  cluster.run_workers("job", [](session& s) {
+    expect(s.open_rows("user", 2).error(), errc::invalid_argument,
+           "optimizer 'momentum' does not step rows");
+    EXPECT_TRUE(s.finish().ok());
+  });
+}
+
 }  // namespace
 }  // namespace tidegate::tests

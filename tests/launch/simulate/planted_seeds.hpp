@@ -106,6 +106,16 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::call_ends_the_lease, 11},
       {bug::call_of_the_current_version, 71},
       {bug::call_takes_the_place_of_the_pull, 1},
+      {bug::row_changes_not_noted, 4},
+      {bug::row_sum_of_another_clock, 4},
+      {bug::row_state_not_handed_over, 3},
+      {bug::row_kept_versions_swapped, 4},
+      {bug::row_answer_of_the_current_version, 76},
+      {bug::row_oldest_change_forgotten, 4},
+      {bug::row_duplicates_take_the_last, 1},
+      {bug::row_first_values_by_order, 1},
+      {bug::row_batch_of_the_other_half, 1},
+      {bug::row_state_not_in_checkpoints, 3},
   };
   return seeds;
 }
