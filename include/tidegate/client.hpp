@@ -3,6 +3,7 @@
 
 #include <tidegate/device.hpp>
 #include <tidegate/pending.hpp>
+#include <tidegate/rows.hpp>
 #include <tidegate/session.hpp>
 #include <tidegate/status.hpp>
 #include <tidegate/table.hpp>

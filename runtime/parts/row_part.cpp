@@ -73,9 +73,10 @@ void row_part::note(std::span<const std::uint64_t> ids) {
   const auto before = rows.ids.size();
   rows.ids.insert(rows.ids.end(), ids.begin(), ids.end());
   rows.values.resize(rows.ids.size() * dim());
-  table_.gather(ids, std::span(rows.values).subspan(before * dim()));
   numbers_.resize(ids.size());
-  table_.view().index().find(ids, numbers_);
+  const auto view = table_.view();
+  view.index().find(ids, numbers_);
+  view.copy(ids, numbers_, std::span(rows.values).subspan(before * dim()));
   for (const auto number : numbers_) rows.existed.push_back(number == no_row ? 0 : 1);
 }
 

@@ -50,19 +50,26 @@ class hashed_bytes {
 void row_view::gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
   const std::size_t dim = this->dim();
   TIDEGATE_ASSERT(out.size() == ids.size() * dim, "room for the values of each id");
-  const rows::float_rows values{
-      .data = slabs_.all_values(), .stride = slabs_.layout().value_stride, .dim = dim};
   row_number numbers[gather_block];
   for (std::size_t begin = 0; begin < ids.size(); begin += gather_block) {
     const auto some = ids.subspan(begin, std::min(gather_block, ids.size() - begin));
     const auto found = std::span(numbers).first(some.size());
     index_.find(some, found);
-    const auto to = out.subspan(begin * dim, some.size() * dim);
-    rows::copy_rows(values, found, to.data());
-    for (std::size_t i = 0; i < some.size(); ++i)
-      if (found[i] == no_row) [[unlikely]]
-        write_initial(initial_, some[i], to.subspan(i * dim, dim));
+    copy(some, found, out.subspan(begin * dim, some.size() * dim));
   }
+}
+
+void row_view::copy(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+                    std::span<float> out) const {
+  const std::size_t dim = this->dim();
+  TIDEGATE_ASSERT(rows.size() == ids.size() && out.size() == ids.size() * dim,
+                  "a row, and room for its values, for each id");
+  const rows::float_rows values{
+      .data = slabs_.all_values(), .stride = slabs_.layout().value_stride, .dim = dim};
+  rows::copy_rows(values, rows, out.data());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (rows[i] == no_row) [[unlikely]]
+      write_initial(initial_, ids[i], out.subspan(i * dim, dim));
 }
 
 std::uint64_t row_view::version() const noexcept {

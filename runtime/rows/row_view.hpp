@@ -38,6 +38,10 @@ class row_view {
   // nothing.
   void gather(std::span<const std::uint64_t> ids, std::span<float> out) const;
 
+  // Likewise; rows[i] is the number of ids[i], as index().find() has it.
+  void copy(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+            std::span<float> out) const;
+
   // Even and the same before and after a read: nobody wrote meanwhile.
   std::uint64_t version() const noexcept;
   // To be called between the read and the second version().
