@@ -243,12 +243,13 @@ void worker::keep_state() {
         });
 }
 
-// Gradients of the clocks in flight, and once more where they are sent again.
+// Gradients of the clocks in flight and the call of a chunk, and once more where they are sent
+// again.
 void worker::check_waiting() const {
-  const auto bound = 2 * tables_.chunks() * runtime::limits::clocks_in_flight_max;
+  const auto bound = 2 * tables_.chunks() * (runtime::limits::clocks_in_flight_max + 1);
   if (shell_->waiting() > bound)
     world_.check.fail("bounded", name() + " has " + std::to_string(shell_->waiting()) +
-                                     " gradients that wait; credits allow " +
+                                     " gradients and calls that wait; credits allow " +
                                      std::to_string(bound));
 }
 
