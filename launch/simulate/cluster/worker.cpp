@@ -243,10 +243,11 @@ void worker::keep_state() {
         });
 }
 
-// Gradients of the clocks in flight and the call of a chunk, and once more where they are sent
-// again.
+// Gradients of the clocks in flight, the call of each chunk that is called, and once more where
+// they are sent again.
 void worker::check_waiting() const {
-  const auto bound = 2 * tables_.chunks() * (runtime::limits::clocks_in_flight_max + 1);
+  const auto bound =
+      2 * (tables_.chunks() * runtime::limits::clocks_in_flight_max + tables_.called_chunks());
   if (shell_->waiting() > bound)
     world_.check.fail("bounded", name() + " has " + std::to_string(shell_->waiting()) +
                                      " gradients and calls that wait; credits allow " +

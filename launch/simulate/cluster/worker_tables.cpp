@@ -76,6 +76,13 @@ std::uint64_t worker_tables::table_state::elements() const {
   return rows ? grant.elements * floats_per_part : grant.elements;
 }
 
+std::size_t worker_tables::called_chunks() const {
+  std::size_t called = 0;
+  for (const auto& [id, table] : tables_)
+    if (table.rows || !table.results.empty()) called += table.grant.places.size();
+  return called;
+}
+
 void worker_tables::begin_pull(std::uint32_t id) {
   auto& table = tables_.at(id);
   if (table.rows && !table.rows->write_gather(table.ids))

@@ -67,6 +67,9 @@ class worker_tables final : public actors::worker_memory {
   std::optional<std::span<const std::uint32_t>> written_chunks(std::uint32_t table,
                                                                std::uint32_t half) const;
   std::size_t chunks() const noexcept { return chunks_; }
+  // Those of tables of rows, which are pulled by calls, and of tables of which a function has
+  // been called.
+  std::size_t called_chunks() const;
   // The halves of a table's gradient, as shards of this host map them, there or on a device.
   std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
     const auto& known = tables_.at(table);
