@@ -1,7 +1,6 @@
 #include "actors/chunks/shard_store.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -88,8 +87,6 @@ status shard_store::add_rows(const policies::open_table_call& table,
                              const store_options& options) {
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
-    state.optimizer = table.optimizer;
-    state.reduce = options.reduce;
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
@@ -206,7 +203,7 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
 void shard_store::copy_out(const array_name& array, std::span<float> to,
                            std::shared_ptr<const void> keeps) {
   if (!has_rows(array.slot)) return engine_->read(array, to, std::move(keeps));
-  rows().copy_out(array.slot, static_cast<std::size_t>(array.of), array.version_buffer, to);
+  rows().copy_out(array.slot, static_cast<std::size_t>(array.of), to);
 }
 
 std::span<const float> shard_store::gradient(std::uint32_t slot,
@@ -264,8 +261,7 @@ status shard_store::apply(const effects::apply& apply, inputs from) {
 // Initial parameters, and what is only summed, are no gradient of the model.
 double shard_store::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_[step.slot];
-  if (has_rows(step.slot) || chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0))
-    return 0;
+  if (chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0)) return 0;
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});

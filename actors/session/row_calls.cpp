@@ -119,9 +119,7 @@ pending row_calls::push(std::uint32_t table, std::span<const std::uint64_t> ids,
   if (memory.is_pulling() || memory.pushed_at == home_.clock_)
     return failed({errc::out_of_order,
                    "push of table '" + home_.shell_.core().table(table)->name + "' at clock " +
-                       std::to_string(home_.clock_) +
-                       ": out of order. Within a clock a table takes its pulls one after "
-                       "another, then one push, then clock()"});
+                       std::to_string(home_.clock_) + out_of_order_text});
   worker_command command;
   command.half = home_.half();
   auto parts = memories_.at(table).rows->write_push(command.half, ids, gradients);

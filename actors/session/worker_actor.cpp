@@ -213,11 +213,7 @@ void worker::begin(const worker_command_ptr& item) {
   const auto doing = [&] { return describe(command, clock); };
   if (code == errc::not_found)
     return command.done->complete({code, doing() + ": this session did not open the table"});
-  if (code != errc::ok)
-    return command.done->complete(
-        {code, doing() +
-                   ": out of order. Within a clock a table takes its pulls one after another, "
-                   "then one push, then clock(); nothing after finish()"});
+  if (code != errc::ok) return command.done->complete({code, doing() + out_of_order_text});
   take_memory(command, clock);
   if (command.kind == worker_command::action::pull) command.tables.push_back(command.table);
   operations_[op] = {item, clock};

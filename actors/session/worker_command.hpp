@@ -20,6 +20,11 @@
 
 namespace tidegate::actors {
 
+// What a program is told of an operation that may not begin now.
+inline constexpr const char* out_of_order_text =
+    ": out of order. Within a clock a table takes its pulls one after another, then one push, "
+    "then clock(); nothing after finish()";
+
 struct worker_command {
   enum class action : std::uint8_t {
     open,

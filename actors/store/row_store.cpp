@@ -19,12 +19,16 @@ using runtime::status;
 
 namespace {
 
-runtime::row_optimizer_options row_optimizer_of(const policies::optimizer_spec& spec) {
-  using kind = policies::optimizer_kind;
+// Optimizers of rows have the names of those of dense tables.
+runtime::expected<runtime::row_optimizer_options> row_optimizer_of(
+    const policies::optimizer_spec& spec) {
+  const auto name = runtime::optimizer_name(spec.kind);
+  const auto kind = runtime::find_row_optimizer(name);
+  if (!kind)
+    return runtime::fail(errc::invalid_argument,
+                         "optimizer '" + std::string(name) + "' does not step rows");
   runtime::row_optimizer_options options;
-  options.kind = runtime::row_optimizer_kind::sgd;
-  if (spec.kind == kind::adagrad) options.kind = runtime::row_optimizer_kind::adagrad;
-  if (spec.kind == kind::adam) options.kind = runtime::row_optimizer_kind::adam;
+  options.kind = *kind;
   options.learning_rate = spec.learning_rate;
   options.beta1 = spec.beta1;
   options.beta2 = spec.beta2;
@@ -47,6 +51,8 @@ status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps) {
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
+  const auto optimizer = row_optimizer_of(table.optimizer);
+  if (!optimizer) return optimizer.error();
   const bool is_constant = table.rows.init.kind == policies::init_kind::constant;
   for (const auto& chunk : chunks) {
     runtime::row_part_options options;
@@ -54,7 +60,7 @@ status row_store::add_table(const policies::open_table_call& table,
                     .seed = table.init_key,
                     .capacity = policies::part_capacity(table.rows.capacity, parts),
                     .dim = table.rows.dim,
-                    .optimizer = row_optimizer_of(table.optimizer),
+                    .optimizer = *optimizer,
                     .initial = is_constant ? runtime::initial_kind::constant
                                            : runtime::initial_kind::uniform,
                     .initial_scale = table.rows.init.value};
@@ -95,11 +101,9 @@ status row_store::apply(const effects::apply& step, std::span<const input> from)
   const auto dim = part.rows.dim();
   inputs_.clear();
   part.batch_bytes = 0;
-  for (const auto& one : from) {
-    const auto batch = runtime::read_row_batch(one.batch, dim);
-    TIDEGATE_ASSERT(batch, "a batch was checked when it came");
-    inputs_.push_back({one.rank, *batch});
-    part.batch_bytes = std::max<std::uint64_t>(part.batch_bytes, one.batch.size());
+  for (const auto& pushed : from) {
+    inputs_.push_back({pushed.rank, runtime::checked_row_batch(pushed.batch, dim)});
+    part.batch_bytes = std::max<std::uint64_t>(part.batch_bytes, pushed.batch.size());
   }
   runtime::row_step options;
   options.clock = step.clock;
@@ -122,21 +126,19 @@ std::uint64_t room_for(std::uint64_t answer_bytes) {
 
 runtime::buffer row_store::lease_answer(std::uint32_t slot,
                                         std::span<const std::byte> request) {
-  const auto read = runtime::read_row_request(request);
-  TIDEGATE_ASSERT(read, "a request was checked when it came");
-  return lease(room_for(parts_.at(slot).rows.answer_bytes(*read)));
+  const auto asked = runtime::checked_row_request(request);
+  return lease(room_for(parts_.at(slot).rows.answer_bytes(asked)));
 }
 
 std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,
                                              std::span<const std::byte> request,
                                              const runtime::buffer& into) const {
   const auto& part = parts_.at(slot).rows;
-  const auto read = runtime::read_row_request(request);
-  TIDEGATE_ASSERT(read && into.size() == room_for(part.answer_bytes(*read)),
-                  "a request that was checked, and a place for its answer");
-  std::memset(into.data(), 0, policies::row_line_bytes);
-  const auto written =
-      part.answer(version_buffer, *read, into.bytes().first(part.answer_bytes(*read)));
+  const auto asked = runtime::checked_row_request(request);
+  const auto bytes = part.answer_bytes(asked);
+  TIDEGATE_ASSERT(into.size() == room_for(bytes), "a place for the answer");
+  const auto written = part.answer(version_buffer, asked, into.bytes().first(bytes));
+  if (written == 0) std::memset(into.data(), 0, policies::row_line_bytes);
   return into.bytes().first(room_for(written));
 }
 
@@ -146,27 +148,20 @@ void row_store::describe(std::uint32_t slot, policies::chunk_description& about)
   about.row_state = part.state_floats();
 }
 
-void row_store::copy_out(std::uint32_t slot, std::size_t i, std::uint32_t version_buffer,
-                         std::span<float> to) {
-  if (i == 0) copied_ = parts_.at(slot).rows.image(version_buffer, {});
-  if (i < 2) {
-    const auto& from = i == 0 ? copied_.values : copied_.states;
-    TIDEGATE_ASSERT(from.size() == to.size(), "as many as were described");
-    std::copy(from.begin(), from.end(), to.begin());
-    if (i == 1 && runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
-      std::fill(to.begin(), to.end(), 0.0F);
-    return;
-  }
-  TIDEGATE_ASSERT(to.size() == copied_.ids.size() * 2 * policies::row_numbers,
-                  "as many as were described");
-  auto* bytes = reinterpret_cast<std::byte*>(to.data());
-  for (std::size_t row = 0; row < copied_.ids.size(); ++row) {
-    const auto& use = copied_.uses[row];
-    const std::uint64_t numbers[policies::row_numbers] = {copied_.ids[row], use.clock,
-                                                          use.pushes};
-    std::memcpy(bytes + row * sizeof numbers, numbers, sizeof numbers);
-  }
-  copied_ = {};
+void row_store::copy_out(std::uint32_t slot, std::size_t i, std::span<float> to) const {
+  const auto& part = parts_.at(slot).rows;
+  const std::size_t of_row[] = {part.dim(), part.state_floats(), 2 * policies::row_numbers};
+  TIDEGATE_ASSERT(to.size() == part.rows() * of_row[i], "as many as were described");
+  part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
+    auto* const into = to.data() + at * of_row[i];
+    if (i == 0) std::copy(row.values.begin(), row.values.end(), into);
+    if (i == 1) std::copy(row.state.begin(), row.state.end(), into);
+    const std::uint64_t numbers[policies::row_numbers] = {row.id, row.use.clock,
+                                                          row.use.pushes};
+    if (i == 2) std::memcpy(into, numbers, sizeof numbers);
+  });
+  if (i == 1 && runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
+    std::fill(to.begin(), to.end(), 0.0F);
 }
 
 status row_store::restore(const policies::checkpoint_reader& from, std::size_t table,

@@ -68,10 +68,9 @@ class row_store {
 
   // Puts how many rows the part has, and how large they are, into its description.
   void describe(std::uint32_t slot, policies::chunk_description& about) const;
-  // Copies array `i` of a checkpoint of the part (policies/checkpoint/image.hpp). The arrays of
-  // a part are copied one after the other, from 0 on, between two steps.
-  void copy_out(std::uint32_t slot, std::size_t i, std::uint32_t version_buffer,
-                std::span<float> to);
+  // Copies array `i` of a checkpoint of the part (policies/checkpoint/image.hpp), as it is
+  // after the last step.
+  void copy_out(std::uint32_t slot, std::size_t i, std::span<float> to) const;
   // The reverse: the part is as in the checkpoint, whose table is `table` there. Errors: those
   // of the storage, and of row_part::restore; corrupt.
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
@@ -101,7 +100,6 @@ class row_store {
   std::map<std::uint32_t, part_state> parts_;  // by slot
   runtime::size_pools payloads_;
   std::vector<runtime::batch_merger::input> inputs_;  // of the step being made
-  runtime::row_image copied_;                         // of the part being copied
 };
 
 }  // namespace tidegate::actors

@@ -28,13 +28,14 @@ void job_admin::open_relay(std::uint64_t token, const job_options& options, std:
 std::vector<owned_chunk> job_admin::open_table(std::uint64_t token, std::uint32_t table,
                                                std::span<const chunk_place> places,
                                                bool has_rows) {
-  const auto& job = *state_.registry.open_table(token, table).job;
+  auto& opened = state_.registry.open_table(token, table);
+  opened.has_rows = has_rows;
+  const auto& job = *opened.job;
   std::vector<owned_chunk> owned;
   for (const auto& place : places) {
     bool is_new = false;
     const auto slot = state_.registry.add_chunk(table, place, is_new);
     owned.push_back({place.chunk, slot, place.first, place.elements});
-    state_.registry.chunk(slot).has_rows = has_rows;
     if (is_new) add_chunk(job, slot);
   }
   return owned;

@@ -101,7 +101,7 @@ push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payl
   std::uint32_t slot = 0;
   if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
     return {verdict::refuse, code};
-  const bool has_rows = state_.registry.chunk(slot).has_rows;
+  const bool has_rows = state_.registry.has_rows(tag.table);
   if (has_rows ? !is_row_payload(payload_bytes) : payload_bytes != runtime::call_payload_bytes)
     return {verdict::refuse, reply_code::wrong_size};
   auto& last = chunks_[slot][tag.rank];
@@ -141,7 +141,7 @@ void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out)
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
   // A part of a table of rows is asked for certain rows, by a call.
-  if (code == reply_code::ok && state_.registry.chunk(slot).has_rows)
+  if (code == reply_code::ok && state_.registry.has_rows(tag.table))
     code = reply_code::wrong_size;
   const bool begun =
       code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code);

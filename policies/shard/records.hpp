@@ -65,6 +65,7 @@ struct open_runs {
 
 struct table_record {
   job_record* job = nullptr;
+  bool has_rows = false;  // its chunks are parts of a table of rows: payloads have no one size
   std::map<std::uint32_t, std::uint32_t> slots;  // by chunk
   std::vector<std::uint32_t> order;              // slots by index
   std::vector<open_runs> runs;                   // by rank; reply_batcher alone writes them
@@ -76,7 +77,6 @@ struct chunk_record {
   std::uint32_t chunk = 0;
   std::uint32_t index = 0;  // among the table's chunks here
   std::uint64_t elements = 0;
-  bool has_rows = false;  // it is a part of a table of rows: payloads have no one size
   table_record* home = nullptr;
   chunk_versions versions;
   std::unique_ptr<consistency_policy> policy;
@@ -86,10 +86,12 @@ struct chunk_record {
   job_record& job() const noexcept { return *home->job; }
   // Returns true if a gradient may have so many bytes, or a sum of those of all ranks.
   bool takes_gradient(std::uint64_t payload_bytes) const noexcept {
-    return has_rows ? is_row_payload(payload_bytes) : payload_bytes == elements * sizeof(float);
+    return home->has_rows ? is_row_payload(payload_bytes)
+                          : payload_bytes == elements * sizeof(float);
   }
   bool takes_sum(std::uint64_t payload_bytes) const noexcept {
-    return has_rows ? is_row_payload(payload_bytes, ranks()) : takes_gradient(payload_bytes);
+    return home->has_rows ? is_row_payload(payload_bytes, ranks())
+                          : takes_gradient(payload_bytes);
   }
   std::uint32_t ranks() const noexcept {
     return static_cast<std::uint32_t>(home->job->ranks.size());

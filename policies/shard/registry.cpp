@@ -119,8 +119,8 @@ std::span<const std::uint32_t> chunk_registry::slots_of(std::uint32_t table) con
 }
 
 bool chunk_registry::has_rows(std::uint32_t table) const {
-  const auto slots = slots_of(table);
-  return !slots.empty() && chunks_[slots.front()].has_rows;
+  const auto at = tables_.find(table);
+  return at != tables_.end() && at->second.has_rows;
 }
 
 std::optional<std::uint32_t> chunk_registry::find_slot(std::uint64_t token, std::uint32_t table,

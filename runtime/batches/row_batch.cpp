@@ -44,7 +44,10 @@ row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
       .values = {reinterpret_cast<float*>(memory.data() + values), std::size_t{rows} * dim}};
 }
 
-expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint32_t dim) {
+namespace {
+
+// Errors: corrupt (it ends beyond the memory, its rows are of another width).
+expected<row_batch> batch_at(std::span<const std::byte> memory, std::uint32_t dim) {
   TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max, "a width of rows");
   if (memory.size() < row_batch_alignment || !is_aligned_as_batch(memory.data()))
     return fail(corrupt("has no header"));
@@ -61,8 +64,21 @@ expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint3
       .values = {reinterpret_cast<const float*>(memory.data() + row_batch_values(header.rows)),
                  std::size_t{header.rows} * dim},
       .dim = dim};
-  if (!ids_ascend(batch.ids)) return fail(corrupt("has ids that do not ascend"));
   return batch;
+}
+
+}  // namespace
+
+expected<row_batch> read_row_batch(std::span<const std::byte> memory, std::uint32_t dim) {
+  auto batch = batch_at(memory, dim);
+  if (batch && !ids_ascend(batch->ids)) return fail(corrupt("has ids that do not ascend"));
+  return batch;
+}
+
+row_batch checked_row_batch(std::span<const std::byte> memory, std::uint32_t dim) {
+  const auto batch = batch_at(memory, dim);
+  TIDEGATE_ASSERT(batch, "a batch that was checked");
+  return *batch;
 }
 
 }  // namespace tidegate::runtime

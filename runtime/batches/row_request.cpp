@@ -41,7 +41,10 @@ void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                         .after = after.value_or(0)});
 }
 
-expected<row_request> read_row_request(std::span<const std::byte> memory) {
+namespace {
+
+// Errors: corrupt (no such kind, another size).
+expected<row_request> request_at(std::span<const std::byte> memory) {
   if (memory.size() < row_batch_alignment || !is_aligned_as_batch(memory.data()))
     return bad_request("has no header");
   row_request_header header;
@@ -55,7 +58,6 @@ expected<row_request> read_row_request(std::span<const std::byte> memory) {
       request.ids = {
           reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
           header.rows};
-      if (!ids_ascend(request.ids)) return bad_request("has ids that do not ascend");
       return request;
     case row_request_kind::scan:
       if (memory.size() != scan_request_bytes || header.rows == 0 || header.has_after > 1)
@@ -65,6 +67,20 @@ expected<row_request> read_row_request(std::span<const std::byte> memory) {
       return request;
   }
   return bad_request("is of a kind that nobody knows");
+}
+
+}  // namespace
+
+expected<row_request> read_row_request(std::span<const std::byte> memory) {
+  auto request = request_at(memory);
+  if (request && !ids_ascend(request->ids)) return bad_request("has ids that do not ascend");
+  return request;
+}
+
+row_request checked_row_request(std::span<const std::byte> memory) {
+  const auto request = request_at(memory);
+  TIDEGATE_ASSERT(request, "a request that was checked");
+  return *request;
 }
 
 }  // namespace tidegate::runtime

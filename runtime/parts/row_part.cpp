@@ -10,6 +10,14 @@
 
 namespace tidegate::runtime {
 
+namespace {
+
+bool is_among(const std::vector<std::uint32_t>& names, std::uint32_t name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
 expected<row_part> row_part::create(const row_part_options& options) {
   auto table = row_table::create(options.rows);
   if (!table) return fail(table.error());
@@ -18,8 +26,7 @@ expected<row_part> row_part::create(const row_part_options& options) {
 
 // What `to` meant before is forgotten; nobody reads it any more.
 void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
-  TIDEGATE_ASSERT(std::find(current_.begin(), current_.end(), from) != current_.end(),
-                  "a step begins with the current version");
+  TIDEGATE_ASSERT(is_among(current_, from), "a step begins with the current version");
   for (auto& change : changes_) std::erase(change.names, to);
   std::erase(current_, to);
   notes_ = !current_.empty() && options_.keeps > 0 &&
@@ -105,13 +112,12 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
 // From the newest to the one that the version buffer lies before.
 template <class Visit>
 void row_part::visit_changes(std::uint32_t version_buffer, const Visit& visit) const {
-  const auto has = [&](const std::vector<std::uint32_t>& names) {
-    return std::find(names.begin(), names.end(), version_buffer) != names.end();
-  };
-  if (has(current_) || is_planted(planted_bug::row_answer_of_the_current_version)) return;
+  if (is_among(current_, version_buffer) ||
+      is_planted(planted_bug::row_answer_of_the_current_version))
+    return;
   for (const auto& change : changes_) {
     visit(change.rows);
-    if (has(change.names)) return;
+    if (is_among(change.names, version_buffer)) return;
   }
   TIDEGATE_ASSERT(false, "a version that is kept");
 }
@@ -130,17 +136,22 @@ void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_
   });
 }
 
-const std::vector<std::uint64_t>& row_part::sorted_ids() const {
+const std::vector<row_part::sorted_row>& row_part::sorted_rows() const {
   if (std::exchange(is_sorted_, true)) return sorted_;
   sorted_.clear();
   sorted_.reserve(table_.size());
-  table_.view().index().for_each([&](std::uint64_t id, row_number) { sorted_.push_back(id); });
-  std::sort(sorted_.begin(), sorted_.end());
+  table_.view().index().for_each([&](std::uint64_t id, row_number number) {
+    sorted_.push_back({id, number});
+  });
+  std::sort(sorted_.begin(), sorted_.end(),
+            [](const sorted_row& a, const sorted_row& b) { return a.id < b.id; });
   return sorted_;
 }
 
 std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const {
-  auto ids = sorted_ids();
+  std::vector<std::uint64_t> ids;
+  ids.reserve(table_.size());
+  for (const auto& row : sorted_rows()) ids.push_back(row.id);
   visit_changes(version_buffer, [&](const row_delta& rows) {
     std::vector<std::uint64_t> were;
     for (std::size_t i = 0; i < rows.ids.size(); ++i)
@@ -155,54 +166,55 @@ std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const 
   return ids;
 }
 
+// Of the current version, which most pages are of, the rows lie sorted.
 std::size_t row_part::scan(std::uint32_t version_buffer, const row_request& request,
                            std::span<std::byte> into) const {
-  const bool is_current =
-      std::find(current_.begin(), current_.end(), version_buffer) != current_.end();
-  const auto before = is_current ? std::vector<std::uint64_t>() : ids_of(version_buffer);
-  const auto& all = is_current ? sorted_ids() : before;
-  const auto begin =
-      request.after ? std::upper_bound(all.begin(), all.end(), *request.after) : all.begin();
-  const auto rows = static_cast<std::uint32_t>(
-      std::min<std::size_t>(static_cast<std::size_t>(all.end() - begin), request.rows_max));
-  const auto bytes = row_batch_bytes(rows, dim());
-  TIDEGATE_ASSERT(bytes <= into.size(), "room for the answer");
-  const auto room = begin_row_batch(into.first(bytes), rows, dim());
-  std::copy_n(begin, rows, room.ids.begin());
-  gather(version_buffer, room.ids, room.values);
-  return bytes;
+  const auto write_page = [&](const auto& all, const auto& id_of) {
+    const auto is_before = [&](std::uint64_t after, const auto& row) {
+      return after < id_of(row);
+    };
+    const auto begin = request.after
+                           ? std::upper_bound(all.begin(), all.end(), *request.after, is_before)
+                           : all.begin();
+    const auto rows = static_cast<std::uint32_t>(
+        std::min<std::size_t>(static_cast<std::size_t>(all.end() - begin), request.rows_max));
+    const auto bytes = row_batch_bytes(rows, dim());
+    TIDEGATE_ASSERT(bytes <= into.size(), "room for the answer");
+    const auto room = begin_row_batch(into.first(bytes), rows, dim());
+    std::transform(begin, begin + rows, room.ids.begin(), id_of);
+    gather(version_buffer, room.ids, room.values);
+    return bytes;
+  };
+  if (is_among(current_, version_buffer))
+    return write_page(sorted_rows(), [](const sorted_row& row) { return row.id; });
+  return write_page(ids_of(version_buffer), [](std::uint64_t id) { return id; });
 }
 
 row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> kept) const {
-  const auto has = [](const std::vector<std::uint32_t>& names, std::uint32_t name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  TIDEGATE_ASSERT(has(current_, current), "an image is of the current version");
+  TIDEGATE_ASSERT(is_among(current_, current), "an image is of the current version");
   row_image image;
   image.dim = dim();
   image.state_floats = state_floats();
-  image.ids = ids_of(current);
-  const auto rows = image.ids.size();
-  std::vector<row_number> numbers(rows);
-  table_.view().index().find(image.ids, numbers);
-  image.values.resize(rows * dim());
-  image.states.resize(rows * state_floats());
-  image.uses.resize(rows);
-  const auto& slabs = table_.view().slabs();
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::copy_n(slabs.values(numbers[i]), dim(), image.values.data() + i * dim());
-    if (!is_planted(planted_bug::row_state_not_handed_over))
-      std::copy_n(slabs.state(numbers[i]), state_floats(),
-                  image.states.data() + i * state_floats());
-    image.uses[i] = slabs.use(numbers[i]);
-  }
+  image.ids.reserve(rows());
+  image.values.reserve(rows() * dim());
+  image.states.reserve(rows() * state_floats());
+  image.uses.reserve(rows());
+  visit_rows([&](std::size_t, const row_values& row) {
+    image.ids.push_back(row.id);
+    image.values.insert(image.values.end(), row.values.begin(), row.values.end());
+    image.states.insert(image.states.end(), row.state.begin(), row.state.end());
+    image.uses.push_back(row.use);
+  });
+  if (is_planted(planted_bug::row_state_not_handed_over))
+    std::fill(image.states.begin(), image.states.end(), 0.0F);
   // Nothing has changed since a version that lies where the one after it does.
   const auto* names = &current_;
   auto next = changes_.begin();
   for (const auto name : kept) {
     auto& delta = image.kept.emplace_back();
-    if (has(*names, name)) continue;
-    TIDEGATE_ASSERT(next != changes_.end() && has(next->names, name), "a version that is kept");
+    if (is_among(*names, name)) continue;
+    TIDEGATE_ASSERT(next != changes_.end() && is_among(next->names, name),
+                    "a version that is kept");
     delta = next->rows;
     names = &next->names;
     ++next;

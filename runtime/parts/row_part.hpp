@@ -67,6 +67,27 @@ class row_part {
   void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
               std::span<float> out) const;
 
+  // A row of the current version, in the memory of the table.
+  struct row_values {
+    std::uint64_t id = 0;
+    std::span<const float> values;
+    std::span<const float> state;
+    const row_use& use;
+  };
+  // Calls visit(i, row) for each of rows(), ascending by id.
+  template <class Visit>
+  void visit_rows(const Visit& visit) const {
+    const auto& slabs = table_.view().slabs();
+    const auto& all = sorted_rows();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto [id, number] = all[i];
+      visit(i, row_values{.id = id,
+                          .values = {slabs.values(number), dim()},
+                          .state = {slabs.state(number), state_floats()},
+                          .use = slabs.use(number)});
+    }
+  }
+
   // Returns all rows of the current version, which `current` names, and what is kept of the
   // versions that `kept` names, the newest first.
   row_image image(std::uint32_t current, std::span<const std::uint32_t> kept) const;
@@ -101,18 +122,22 @@ class row_part {
   void note(std::span<const std::uint64_t> ids);
   template <class Visit>
   void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
+  struct sorted_row {
+    std::uint64_t id = 0;
+    row_number number = 0;
+  };
   // Ascending, of the current version; sorted anew after a step.
-  const std::vector<std::uint64_t>& sorted_ids() const;
+  const std::vector<sorted_row>& sorted_rows() const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
                    std::span<std::byte> into) const;
 
   row_part_options options_;
   row_table table_;
-  std::vector<std::uint32_t> current_{0};  // names of the current version
-  std::vector<change> changes_;            // the newest first
-  bool notes_ = false;                     // the step being made is noted in changes_.front()
-  mutable std::vector<std::uint64_t> sorted_;  // see sorted_ids()
+  std::vector<std::uint32_t> current_{0};   // names of the current version
+  std::vector<change> changes_;             // the newest first
+  bool notes_ = false;                      // the step being made is noted in changes_.front()
+  mutable std::vector<sorted_row> sorted_;  // see sorted_rows()
   mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];
   batch_merger merger_;

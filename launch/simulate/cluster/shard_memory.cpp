@@ -171,17 +171,22 @@ actors::shard_memory::description shard_memory::describe(std::uint32_t slot) con
   return result;
 }
 
+const payload* shard_memory::summed(const effects::input& input, updates& with) const {
+  const auto* found = endpoint_.find(input.payload);
+  if (found)
+    with.insert(with.end(), found->of.begin(), found->of.end());
+  else
+    owner_.check_fails("given back", "sums a payload that was given back");
+  return found;
+}
+
 runtime::status shard_memory::apply_rows(const effects::apply& step, inputs from) {
   std::vector<actors::row_store::input> batches;
   updates with;
   for (const auto& input : from) {
-    const auto* payload = endpoint_.find(input.payload);
-    if (!payload) {
-      owner_.check_fails("given back", "sums a payload that was given back");
-      return {};
-    }
+    const auto* payload = summed(input, with);
+    if (!payload) return {};
     batches.push_back({input.rank, std::as_bytes(payload->values)});
-    with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
   if (auto applied = endpoint_.rows().apply(step, batches); !applied.ok()) return applied;
   const auto after = endpoint_.parameters(step.slot, step.to);
@@ -195,13 +200,9 @@ runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
   std::vector<kernels::gradient> gradients;
   updates with;
   for (const auto& input : from) {
-    const auto* payload = endpoint_.find(input.payload);
-    if (!payload) {
-      owner_.check_fails("given back", "sums a payload that was given back");
-      return {};
-    }
+    const auto* payload = summed(input, with);
+    if (!payload) return {};
     gradients.push_back({payload->values.data(), input.rank});
-    with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
   const auto before = parameters(step.slot, step.from);
   const auto after = room(step.slot, step.to, true);

@@ -94,6 +94,9 @@ class shard_memory final : public actors::shard_memory {
   // By table, chunk and version buffer; whoever has mapped them keeps them.
   using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
 
+  // The payload of an input, whose updates are added to `with`; null if it was given back,
+  // which is told.
+  const payload* summed(const effects::input& input, updates& with) const;
   runtime::status apply_rows(const effects::apply& step, inputs from);
   void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
   void tell_restored(std::uint32_t slot, const std::vector<policies::rank_progress>& ranks,

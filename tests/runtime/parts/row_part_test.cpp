@@ -32,9 +32,10 @@ row_part part_of(std::uint32_t keeps, std::uint64_t capacity = 10'000,
 
 // The batches of a step, of some workers.
 struct step_batches {
-  step_batches(std::uint64_t seed, std::size_t workers, std::size_t rows) {
+  step_batches(std::uint64_t seed, std::size_t workers, std::size_t rows,
+               std::uint64_t bound = ids_below) {
     for (std::size_t rank = 0; rank < workers; ++rank) {
-      const random_push push(seed * 31 + rank, rows, ids_below, dim);
+      const random_push push(seed * 31 + rank, rows, bound, dim);
       batch_writer writer;
       writer.begin(push.ids, 0, 1);
       auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
@@ -192,18 +193,8 @@ TEST(row_part, blocks_of_a_step_are_one_step) {
     options.rows = {.name = "user", .seed = 1, .capacity = 100'000, .dim = dim};
     options.keeps = 1;
     auto part = *row_part::create(options);
-    std::deque<batch_memory> memories;
-    std::vector<batch_merger::input> inputs;
-    for (std::size_t rank = 0; rank < workers; ++rank) {
-      const random_push push(7 + rank, many, 1U << 20U, dim);
-      batch_writer writer;
-      writer.begin(push.ids, 0, 1);
-      auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
-      writer.write(0, push.gradients, dim, memory.bytes());
-      inputs.push_back(
-          {static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
-    }
-    EXPECT_TRUE(part.apply(step_of(0, 0, 1, keeps_sum), inputs).ok());
+    const step_batches batches(7, workers, many, 1U << 20U);
+    EXPECT_TRUE(part.apply(step_of(0, 0, 1, keeps_sum), batches.inputs).ok());
     return part.table().hash();
   };
   EXPECT_EQ(big_step(2, false), big_step(2, true));
