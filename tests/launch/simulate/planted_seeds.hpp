@@ -108,7 +108,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::call_takes_the_place_of_the_pull, 1},
       {bug::row_changes_not_noted, 4},
       {bug::row_sum_of_another_clock, 4},
-      {bug::row_state_not_handed_over, 3},
+      {bug::row_state_not_handed_over, 4},
       {bug::row_kept_versions_swapped, 4},
       {bug::row_answer_of_the_current_version, 76},
       {bug::row_oldest_change_forgotten, 4},
