@@ -11,6 +11,7 @@
 #include "actors/session/session_impl.hpp"
 #include "policies/model/option_rules.hpp"
 #include "policies/model/row_rules.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
@@ -45,7 +46,7 @@ runtime::expected<row_table> row_calls::open(std::string_view name, std::uint32_
   if (dim == 0)
     return fail(errc::invalid_argument, "table '" + spec.name +
                                             "': rows of dim 0; allowed: 1 to " +
-                                            std::to_string(policies::row_dim_limit));
+                                            std::to_string(runtime::limits::row_dim_max));
   if (options) {
     request.options_given = true;
     request.optimizer_given = !options->optimizer.name.empty();

@@ -224,14 +224,16 @@ status session_impl::attach(const policies::table_grant& grant) {
   command.grant = grant;
   if (shell_.core().welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
-  auto& memory = memories_[grant.table];
-  if (!memory) {
-    auto result = table_memory::make(gradients_, mappings_, command.grant.places);
-    if (!result) return result.error();
-    memory = std::move(*result);
-  }
-  command.memory = memory;
   command.rows = rows_.attach(grant);
+  if (!command.rows) {
+    auto& memory = memories_[grant.table];
+    if (!memory) {
+      auto result = table_memory::make(gradients_, mappings_, command.grant.places);
+      if (!result) return result.error();
+      memory = std::move(*result);
+    }
+    command.memory = memory;
+  }
   const bool is_new = shell_.core().table(grant.table) == nullptr && !command.rows;
   const auto addresses = is_new ? device_.new_addresses() : nullptr;
   command.addresses = addresses;

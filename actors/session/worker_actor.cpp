@@ -126,13 +126,14 @@ errc worker::start(worker_command& command, policies::operation op) {
 // Where the memory of an operation that has begun is. The shards may write from now on where
 // the parameters of the pull before lie.
 void worker::take_memory(const worker_command& command, std::uint64_t clock) {
-  if (command.kind == worker_command::action::push) {
+  // What is pushed of rows lies where the session has written it.
+  if (command.kind == worker_command::action::push && !tables_.at(command.table).rows) {
     auto& table = tables_.at(command.table);
     table.pushed_at[command.half] = clock;
     const bool on_device = devices_.has(command.table);
     table.gradients[command.half] = on_device ? nullptr : take_gradient(table, command);
     table.memory->reset();
-    if (command.chunks && !table.rows) write_ranges(command);
+    if (command.chunks) write_ranges(command);
     if (on_device) devices_.tables()->reset(command.table);
   }
   if (command.kind == worker_command::action::pull) {

@@ -127,9 +127,9 @@ bool read_rows(const section& from, policies::table_spec& into) {
   into.rows.capacity = policies::row_capacity_default;
   const bool ok =
       from.choice<bool>("rows", is_dynamic, rows_words) && from.require("dim") &&
-      from.number("dim", dim, 1, policies::row_dim_limit) &&
-      from.number("capacity", into.rows.capacity, 1, policies::row_capacity_limit) &&
-      from.number("parts", parts, 1, policies::row_parts_limit);
+      from.number("dim", dim, 1, runtime::limits::row_dim_max) &&
+      from.number("capacity", into.rows.capacity, 1, runtime::limits::table_rows_max) &&
+      from.number("parts", parts, 1, runtime::limits::row_parts_max);
   if (!ok) return false;
   into.rows.dim = static_cast<std::uint32_t>(dim);
   into.shape = {parts};

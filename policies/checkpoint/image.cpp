@@ -176,7 +176,7 @@ bool fits(const chunk_description& chunk) {
                          .rows = chunk.rows};
   if (table.has_rows() &&
       (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 128 ||
-       chunk.row_state > 2 * row_dim_limit))
+       chunk.row_state > 2 * runtime::limits::row_dim_max))
     return false;
   const auto size = table.size();
   return size <= limits::table_elements_max && chunk.elements > 0 && chunk.first <= size &&

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "policies/model/row_rules.hpp"
+#include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
 
@@ -77,8 +78,8 @@ rows_spec decode_rows(json_fields& fields, status& problem) {
   if (!fields.has("rows") || fields.array("rows").empty()) return {};
   const auto numbers = row(fields, "rows", 4, any_64, problem);
   const auto init = init_kind{static_cast<std::uint8_t>(numbers[2])};
-  if (numbers[0] == 0 || numbers[0] > row_dim_limit || numbers[1] == 0 ||
-      numbers[1] > row_capacity_limit || numbers[2] >= 2 || numbers[3] > any_32) {
+  if (numbers[0] == 0 || numbers[0] > runtime::limits::row_dim_max || numbers[1] == 0 ||
+      numbers[1] > runtime::limits::table_rows_max || numbers[2] >= 2 || numbers[3] > any_32) {
     if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
     return {};
   }

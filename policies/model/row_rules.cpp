@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "runtime/base/limits.hpp"
+
 namespace tidegate::policies {
 
 namespace {
@@ -28,12 +30,16 @@ bool steps_rows(optimizer_kind kind) noexcept {
 
 status check_rows(const table_spec& table, const job_spec& job) {
   if (table.shape.size() != 1) return refused("parts are not one number", "one");
-  if (auto parts = check_number("parts", table.shape.front(), row_parts_limit); !parts.ok())
+  if (auto parts = check_number("parts", table.shape.front(), runtime::limits::row_parts_max);
+      !parts.ok())
     return parts;
-  if (auto dim = check_number("dim", table.rows.dim, row_dim_limit); !dim.ok()) return dim;
-  if (auto room = check_number("capacity", table.rows.capacity, row_capacity_limit); !room.ok())
+  if (auto dim = check_number("dim", table.rows.dim, runtime::limits::row_dim_max); !dim.ok())
+    return dim;
+  if (auto room =
+          check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
+      !room.ok())
     return room;
-  if (part_capacity(table.rows.capacity, table.shape.front()) > part_capacity_limit)
+  if (part_capacity(table.rows.capacity, table.shape.front()) > runtime::limits::part_rows_max)
     return refused("capacity " + std::to_string(table.rows.capacity) + " in " +
                        std::to_string(table.shape.front()) + " parts",
                    "some 2^29 rows for each part; more parts have room for more");

@@ -7,11 +7,6 @@
 
 namespace tidegate::policies {
 
-inline constexpr std::uint32_t row_dim_limit = 4096;    // values of a row
-inline constexpr std::uint32_t row_parts_limit = 4096;  // of a table
-inline constexpr std::uint64_t row_capacity_limit = 1ULL << 36U;
-inline constexpr std::uint64_t part_capacity_limit = 1ULL << 30U;
-
 // Returns true if rows are stepped by this optimizer.
 bool steps_rows(optimizer_kind kind) noexcept;
 

@@ -70,7 +70,7 @@ def test_what_is_wrong_is_told_and_changes_nothing(run: Run) -> None:
                 s.rows("user", 4)
             with pytest.raises(tidegate.InvalidArgumentError, match="dim 0 of table 'none'"):
                 s.rows("none", 0)
-            with pytest.raises(tidegate.InvalidArgumentError, match="parts 5000 of table 'none'"):
+            with pytest.raises(tidegate.InvalidArgumentError, match="parts 5000; allowed: 1 to 4096"):
                 s.rows("none", 1, parts=5000)
             with pytest.raises(tidegate.InvalidArgumentError, match="does not step rows; allowed: sgd, adagrad, adam"):
                 s.rows("none", 1, optimizer=tidegate.momentum(0.1))

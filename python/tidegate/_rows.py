@@ -106,9 +106,14 @@ class RowTable:
 
 
 def dim_of(name: str, dim: int) -> int:
-    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool) or not 1 <= dim <= 4096:
-        raise InvalidArgumentError(f"dim {dim!r} of table '{name}'; allowed: 1 to 4096")
-    return int(dim)
+    return _count(name, "dim", dim)
+
+
+def _count(name: str, role: str, number: int, bits: int = 32) -> int:
+    """Returns a number that the cluster can be asked for; it says how large one may be."""
+    if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or not 1 <= number < 2**bits:
+        raise InvalidArgumentError(f"{role} {number!r} of table '{name}'; allowed: whole numbers from 1")
+    return int(number)
 
 
 def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, capacity: Optional[int],
@@ -122,8 +127,8 @@ def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, cap
         options.init_uniform = init.bound
     elif init is not None:
         options.init_constant = float(init)
-    for key, value, most in (("capacity", capacity, 2**36), ("parts", parts, 4096)):
-        if value is not None and not 1 <= value <= most:
-            raise InvalidArgumentError(f"{key} {value} of table '{name}'; allowed: 1 to {most}")
-        setattr(options, key, value)
+    if capacity is not None:
+        options.capacity = _count(name, "capacity", capacity, 64)
+    if parts is not None:
+        options.parts = _count(name, "parts", parts)
     return options

@@ -27,7 +27,7 @@ void prefetch_row(const float* row, std::uint32_t dim) {
 
 void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
                          std::uint32_t parts) {
-  TIDEGATE_ASSERT(parts >= 1 && parts <= row_parts_max, "a number of parts");
+  TIDEGATE_ASSERT(parts >= 1 && parts <= limits::row_parts_max, "a number of parts");
   TIDEGATE_ASSERT(ids.size() < ~std::uint32_t{0}, "a push whose ids can be counted");
   entries_.resize(ids.size());
   spare_.resize(ids.size());

@@ -26,7 +26,7 @@ bool ids_ascend(std::span<const std::uint64_t> ids) noexcept {
 
 row_batch_room begin_row_batch(std::span<std::byte> memory, std::uint32_t rows,
                                std::uint32_t dim) {
-  TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max &&
+  TIDEGATE_ASSERT(dim > 0 && dim <= limits::row_dim_max &&
                       memory.size() == row_batch_bytes(rows, dim) &&
                       is_aligned_as_batch(memory.data()),
                   "memory for a batch of this size");
@@ -48,7 +48,7 @@ namespace {
 
 // Errors: corrupt (it ends beyond the memory, its rows are of another width).
 expected<row_batch> batch_at(std::span<const std::byte> memory, std::uint32_t dim) {
-  TIDEGATE_ASSERT(dim > 0 && dim <= row_dim_max, "a width of rows");
+  TIDEGATE_ASSERT(dim > 0 && dim <= limits::row_dim_max, "a width of rows");
   if (memory.size() < row_batch_alignment || !is_aligned_as_batch(memory.data()))
     return fail(corrupt("has no header"));
   row_batch_header header;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::runtime {
@@ -33,8 +34,6 @@ struct row_batch {
 };
 
 inline constexpr std::uint64_t row_batch_alignment = 64;
-inline constexpr std::uint32_t row_dim_max = 1U << 16;  // values of a row
-
 inline bool is_aligned_as_batch(const void* memory) noexcept {
   return reinterpret_cast<std::uintptr_t>(memory) % row_batch_alignment == 0;
 }
@@ -45,7 +44,7 @@ constexpr std::uint64_t aligned_as_batch(std::uint64_t bytes) noexcept {
 constexpr std::uint64_t row_batch_values(std::uint64_t rows) noexcept {
   return row_batch_alignment + aligned_as_batch(rows * sizeof(std::uint64_t));
 }
-// Returns the bytes of a batch of less than 2^32 rows. `dim`: 1 to row_dim_max.
+// Returns the bytes of a batch of less than 2^32 rows. `dim`: 1 to limits::row_dim_max.
 constexpr std::uint64_t row_batch_bytes(std::uint64_t rows, std::uint32_t dim) noexcept {
   return row_batch_values(rows) + aligned_as_batch(rows * dim * sizeof(float));
 }

@@ -4,14 +4,13 @@
 
 #include <cstdint>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::runtime {
 
-inline constexpr std::uint32_t row_parts_max = 4096;  // of a table
-
-// Returns the part of an id among `parts`, 1 to row_parts_max. `key`: the table's, so that ids
-// that fall into one part of one table are spread in another.
+// Returns the part of an id among `parts`, 1 to limits::row_parts_max. `key`: the table's, so
+// that ids that fall into one part of one table are spread in another.
 constexpr std::uint32_t part_of_row(std::uint64_t id, std::uint64_t key,
                                     std::uint32_t parts) noexcept {
   return static_cast<std::uint32_t>((static_cast<unsigned __int128>(mix64(id ^ key)) * parts) >>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/batches/row_batch.hpp"
 
 namespace tidegate::runtime {
@@ -109,8 +110,9 @@ expected<row_image> decode_image(std::span<const std::byte> bytes) {
   std::vector<head_wire> heads;
   if (!from.take(heads, 1)) return bad_image();
   const auto& head = heads.front();
-  if (head.dim == 0 || head.dim > row_floats_max || head.state_floats > 2 * row_floats_max ||
-      head.kept > kept_max || head.rows > bytes.size())
+  if (head.dim == 0 || head.dim > limits::row_dim_max ||
+      head.state_floats > 2 * limits::row_dim_max || head.kept > kept_max ||
+      head.rows > bytes.size())
     return bad_image();
   row_image image;
   image.dim = head.dim;

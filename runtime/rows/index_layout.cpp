@@ -16,7 +16,8 @@ constexpr std::uint64_t page_bytes = 4096;
 }  // namespace
 
 index_layout index_layout_for(std::uint64_t capacity) {
-  TIDEGATE_ASSERT(capacity >= 1 && capacity <= rows_max, "a capacity within the limit");
+  TIDEGATE_ASSERT(capacity >= 1 && capacity <= limits::part_rows_max,
+                  "a capacity within the limit");
   index_layout layout;
   layout.capacity = capacity;
   while ((capacity >> layout.depth_max) > rows::deepest_slots) ++layout.depth_max;

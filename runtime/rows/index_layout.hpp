@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::runtime {
@@ -20,8 +21,6 @@ namespace tidegate::runtime {
 // The number of a row. Values, state and the rest of a row are found by it.
 using row_number = std::uint32_t;
 inline constexpr row_number no_row = ~row_number{0};
-inline constexpr std::uint64_t rows_max = 1ULL << 30U;  // of a table
-
 namespace rows {
 
 inline constexpr std::uint32_t line_slots = 5;
@@ -100,7 +99,7 @@ struct index_layout {
   std::uint32_t buckets_max() const noexcept { return 1U << depth_max; }
 };
 
-// The layout for `capacity` ids, 1 to rows_max.
+// The layout for `capacity` ids, 1 to limits::part_rows_max.
 index_layout index_layout_for(std::uint64_t capacity);
 
 }  // namespace tidegate::runtime

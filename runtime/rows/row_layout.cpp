@@ -32,12 +32,12 @@ std::size_t row_stride(std::size_t floats) noexcept {
 }
 
 expected<row_layout> row_layout_for(const row_shape& shape) {
-  if (shape.capacity < 1 || shape.capacity > rows_max)
-    return out_of_range("rows of a table", shape.capacity, 1, rows_max);
-  if (shape.dim < 1 || shape.dim > row_floats_max)
-    return out_of_range("values of a row", shape.dim, 1, row_floats_max);
-  if (shape.state_floats > 2 * row_floats_max)
-    return out_of_range("state of a row", shape.state_floats, 0, 2 * row_floats_max);
+  if (shape.capacity < 1 || shape.capacity > limits::part_rows_max)
+    return out_of_range("rows of a table", shape.capacity, 1, limits::part_rows_max);
+  if (shape.dim < 1 || shape.dim > limits::row_dim_max)
+    return out_of_range("values of a row", shape.dim, 1, limits::row_dim_max);
+  if (shape.state_floats > 2 * limits::row_dim_max)
+    return out_of_range("state of a row", shape.state_floats, 0, 2 * limits::row_dim_max);
   row_layout layout;
   layout.shape = shape;
   layout.index = index_layout_for(shape.capacity);

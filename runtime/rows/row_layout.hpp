@@ -7,17 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/rows/index_layout.hpp"
 
 namespace tidegate::runtime {
 
-inline constexpr std::uint32_t row_floats_max = 4096;  // values of a row; state has twice that
-
 struct row_shape {
-  std::uint64_t capacity = 0;      // rows at most, 1 to rows_max
-  std::uint32_t dim = 0;           // float32 values of a row, 1 to row_floats_max
-  std::uint32_t state_floats = 0;  // of a row, at most 2 * row_floats_max
+  std::uint64_t capacity = 0;      // rows at most, 1 to limits::part_rows_max
+  std::uint32_t dim = 0;           // float32 values of a row, 1 to limits::row_dim_max
+  std::uint32_t state_floats = 0;  // of a row, at most 2 * limits::row_dim_max
 
   friend bool operator==(const row_shape&, const row_shape&) = default;
 };

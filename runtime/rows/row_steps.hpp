@@ -20,7 +20,7 @@ struct row_arrays {
   float* states = nullptr;
   std::size_t state_stride = 0;
   row_use* uses = nullptr;
-  std::size_t dim = 0;  // at most row_floats_max
+  std::size_t dim = 0;  // at most limits::row_dim_max
 };
 
 // Steps the row rows[i] with gradients[i * dim, (i + 1) * dim), one after the other, and notes

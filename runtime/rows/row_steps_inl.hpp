@@ -119,7 +119,7 @@ struct group_step {
   HWY_INLINE void operator()(const float* g, float* w, float* state, std::size_t dim) const {
     float* z = state;
     float* n = state + dim;
-    float s[row_floats_max];
+    float s[limits::row_dim_max];
     for_columns(dim, [&](auto d, std::size_t i) HWY_ATTR {
       const auto moved = accumulate(d, hn::LoadU(d, g + i), w + i, z + i, n + i, c);
       hn::StoreU(shrunk(d, moved, c.l1), d, s + i);

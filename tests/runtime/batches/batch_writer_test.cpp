@@ -39,7 +39,7 @@ std::map<std::uint64_t, std::vector<float>> rows_of_parts(const batch_writer& wr
 TEST(batch_writer, splits_a_push_into_parts_and_sums_what_comes_twice) {
   batch_writer writer;
   std::uint64_t seed = 0;
-  for (const std::uint32_t parts : {1U, 3U, 64U, row_parts_max})
+  for (const std::uint32_t parts : {1U, 3U, 64U, limits::row_parts_max})
     for (const std::uint32_t dim : {1U, 3U, 64U})
       for (const auto bound :
            {std::uint64_t{1}, std::uint64_t{50}, std::uint64_t{100'000}, ~std::uint64_t{0}})

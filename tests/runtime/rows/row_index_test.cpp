@@ -361,14 +361,15 @@ TEST(row_index, batches_allocate_nothing) {
 }
 
 TEST(row_index, has_a_layout_for_every_capacity) {
-  for (const std::uint64_t capacity : {std::uint64_t{1}, std::uint64_t{2'048}, rows_max}) {
+  for (const std::uint64_t capacity :
+       {std::uint64_t{1}, std::uint64_t{2'048}, limits::part_rows_max}) {
     const auto layout = index_layout_for(capacity);
     EXPECT_EQ(layout.buckets % 4096, 0U);
     EXPECT_LE(capacity / layout.buckets_max(), rows::deepest_slots);
     EXPECT_GT(layout.bytes, layout.buckets);
   }
   EXPECT_DEATH(index_layout_for(0), "a capacity within the limit");
-  EXPECT_DEATH(index_layout_for(rows_max + 1), "a capacity within the limit");
+  EXPECT_DEATH(index_layout_for(limits::part_rows_max + 1), "a capacity within the limit");
 }
 
 }  // namespace

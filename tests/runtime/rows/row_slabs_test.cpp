@@ -11,7 +11,7 @@ namespace {
 
 TEST(row_layout, parts_do_not_overlap_and_arrays_begin_on_huge_pages) {
   for (const std::uint64_t capacity : {1ULL, 1'000ULL, 10'000'000ULL})
-    for (const std::uint32_t dim : {1U, 3U, 16U, 17U, 64U, row_floats_max})
+    for (const std::uint32_t dim : {1U, 3U, 16U, 17U, 64U, limits::row_dim_max})
       for (const std::uint32_t state : {0U, 1U, dim, 2 * dim}) {
         const auto at =
             row_layout_for({.capacity = capacity, .dim = dim, .state_floats = state}).value();
@@ -44,14 +44,15 @@ TEST(row_layout, refuses_shapes_beyond_the_limits) {
   };
   EXPECT_TRUE(
       refused({.capacity = 0, .dim = 1}, "rows of a table 0; allowed: 1 to 1073741824"));
-  EXPECT_TRUE(refused({.capacity = rows_max + 1, .dim = 1},
+  EXPECT_TRUE(refused({.capacity = limits::part_rows_max + 1, .dim = 1},
                       "rows of a table 1073741825; allowed: 1 to 1073741824"));
   EXPECT_TRUE(refused({.capacity = 1, .dim = 0}, "values of a row 0; allowed: 1 to 4096"));
   EXPECT_TRUE(
       refused({.capacity = 1, .dim = 4097}, "values of a row 4097; allowed: 1 to 4096"));
   EXPECT_TRUE(refused({.capacity = 1, .dim = 1, .state_floats = 8193},
                       "state of a row 8193; allowed: 0 to 8192"));
-  EXPECT_TRUE(row_layout_for({.capacity = rows_max, .dim = 4096, .state_floats = 8192}));
+  EXPECT_TRUE(
+      row_layout_for({.capacity = limits::part_rows_max, .dim = 4096, .state_floats = 8192}));
 }
 
 TEST(row_slabs, rows_have_places_of_their_own) {

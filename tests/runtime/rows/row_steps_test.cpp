@@ -85,7 +85,7 @@ TEST_P(row_widths_test, every_optimizer_equals_its_formula) {
   constexpr std::size_t rows = 40;
   for (const auto kind : row_optimizers)
     for (const std::uint32_t dim :
-         {1U, 2U, 3U, 7U, 8U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 257U, row_floats_max}) {
+         {1U, 2U, 3U, 7U, 8U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 257U, limits::row_dim_max}) {
       SCOPED_TRACE(testing::Message() << name_of(kind) << ", dim " << dim);
       table_of_rows got(kind, dim, rows), expected(kind, dim, rows);
       std::vector<row_number> numbers;

@@ -229,7 +229,8 @@ TEST(row_table, hash_does_not_depend_on_order_or_capacity_and_on_all_else) {
 }
 
 TEST(row_table, that_may_hold_most_takes_no_memory_before_it_has_rows) {
-  auto table = row_table::create(options_of(row_optimizer_kind::adam, rows_max, 64));
+  auto table =
+      row_table::create(options_of(row_optimizer_kind::adam, limits::part_rows_max, 64));
   ASSERT_TRUE(table) << table.error().message();
   const ids_t ids{1, 2, 3};
   ASSERT_TRUE(table->update({}, ids, gradients_of(ids, 64, 1)).ok());
