@@ -143,6 +143,11 @@ status chunk_memory::used(stream by) {
   return wanted_.empty() ? status() : pages_->used(wanted_, by);
 }
 
+bool chunk_memory::are_side_by_side(chunk_index chunk, chunk_index next) const {
+  return next == chunk + 1 && chunks_[next].table == chunks_[chunk].table &&
+         !tables_[chunks_[next].table].is_paged;
+}
+
 float* chunk_memory::at(const array_name& array) const {
   TIDEGATE_ASSERT(array.chunk < chunks_.size(), "a chunk of this queue");
   const auto& chunk = chunks_[array.chunk];

@@ -58,6 +58,8 @@ class chunk_memory {
   std::uint64_t pages_moved() const noexcept { return pages_ ? pages_->moved() : 0; }
 
   std::uint64_t elements(chunk_index chunk) const { return chunks_[chunk].elements; }
+  // Returns true if each array of `next` begins where that of `chunk` ends.
+  bool are_side_by_side(chunk_index chunk, chunk_index next) const;
   // Asserts that there is such an array.
   float* at(const array_name& array) const;
   // Arrays of the optimizer's state.

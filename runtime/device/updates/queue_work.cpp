@@ -4,6 +4,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/device/updates/joined_steps.hpp"
 #include "runtime/device/updates/update_queue.hpp"
 
 namespace tidegate::runtime::devices {
@@ -11,13 +12,13 @@ namespace tidegate::runtime::devices {
 void update_queue::queue_waiting() {
   while (failure_.ok() && queued_ < submitted_ && queued_ - done_ < events_.size() &&
          queue_next(queued_ + 1))
-    ++queued_;
+    queued_ = at(queued_ + 1).last_of_launch;
 }
 
 bool update_queue::queue_next(ticket of) {
   switch (at(of).kind) {
     case operation_kind::step:
-      return queue_step(of);
+      return queue_steps(of, last_of_launch(of));
     case operation_kind::write:
       return queue_write(of);
     case operation_kind::read:
@@ -26,12 +27,29 @@ bool update_queue::queue_next(ticket of) {
   return false;
 }
 
-// Returns false if the step waits for a slot.
-bool update_queue::queue_step(ticket of) {
-  auto& item = at(of);
-  const auto inputs = inputs_of(of);
+ticket update_queue::last_of_launch(ticket first) {
+  const auto room = done_ + events_.size();
+  const auto step_of = [this](ticket of) {
+    const auto& item = at(of);
+    return queued_step{item.step, inputs_of(of), item.powers,
+                       memory_.elements(item.step.chunk)};
+  };
+  auto last = first;
+  while (last < submitted_ && last < room && at(last + 1).kind == operation_kind::step &&
+         memory_.are_side_by_side(at(last).step.chunk, at(last + 1).step.chunk) &&
+         are_one_step(step_of(last), step_of(last + 1)))
+    ++last;
+  return last;
+}
+
+// Steps that are one launch have nothing that is staged or paged. Returns false if a step waits
+// for a slot.
+bool update_queue::queue_steps(ticket first, ticket last) {
+  auto& item = at(first);
+  const auto inputs = inputs_of(first);
   const bool is_staged = std::any_of(inputs.begin(), inputs.end(), is_on_host);
-  const auto elements = memory_.elements(item.step.chunk);
+  std::uint64_t elements = 0;
+  for (auto of = first; of <= last; ++of) elements += memory_.elements(at(of).step.chunk);
   while (item.queued < elements) {
     const auto count = staging_->piece_of(inputs, elements - item.queued);
     staging::slot* slot = nullptr;
@@ -40,15 +58,17 @@ bool update_queue::queue_step(ticket of) {
       if (!has_ended(slot->consumed)) return false;
       staging_->take();
     }
-    if (item.queued == 0 && (!is_ok(wait_for_reads(item.step.chunk)) || !is_ok(bring(item))))
-      return false;
-    if (!is_ok(queue_piece(of, slot, count))) return false;
+    for (auto of = first; item.queued == 0 && of <= last; ++of)
+      if (!is_ok(wait_for_reads(at(of).step.chunk)) || !is_ok(bring(at(of)))) return false;
+    if (!is_ok(queue_piece(first, slot, count))) return false;
     item.queued += count;
   }
+  for (auto of = first; of <= last; ++of) at(of).last_of_launch = last;
+  steps_joined_ += last - first;
   if (!is_ok(memory_.used(steps_))) return false;
   return (reads_until_done(item) ||
-          is_ok(device_.record(copies_, events_of(of).inputs_read))) &&
-         is_ok(device_.record(steps_, events_of(of).done));
+          is_ok(device_.record(copies_, events_of(first).inputs_read))) &&
+         is_ok(device_.record(steps_, events_of(last).done));
 }
 
 status update_queue::queue_piece(ticket of, staging::slot* slot, std::size_t count) {

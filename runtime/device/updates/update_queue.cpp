@@ -86,6 +86,7 @@ update_queue::operation& update_queue::next_operation() {
   item.inputs = 0;
   item.is_pageable = false;
   item.reads_device = false;
+  item.last_of_launch = submitted_ + 1;
   return item;
 }
 
@@ -104,12 +105,6 @@ void update_queue::grow() {
   inputs_ = std::move(inputs);
 }
 
-ticket update_queue::submit() {
-  const auto of = ++submitted_;
-  queue_waiting();
-  return of;
-}
-
 ticket update_queue::step(const step_request& request) {
   TIDEGATE_ASSERT(!request.inputs.empty() && request.inputs.size() <= launch_inputs_max,
                   "a step has inputs, and a launch has room for them");
@@ -124,7 +119,7 @@ ticket update_queue::step(const step_request& request) {
   std::copy(request.inputs.begin(), request.inputs.end(), inputs_of(submitted_ + 1).begin());
   if (request.kind == update_launch::step::update)
     next_rates(request.options, traits_of(request.options.kind).corrects_bias, chunk.powers);
-  return submit();
+  return ++submitted_;
 }
 
 update_queue::operation& update_queue::next_copy(operation_kind kind, const array_name& array,
@@ -143,7 +138,7 @@ ticket update_queue::write(const array_name& array, std::span<const float> from,
   item.memory = {const_cast<std::byte*>(bytes.data()), bytes.size()};
   item.is_pageable = place == input_place::pageable;
   item.keeps = std::move(keeps);
-  return submit();
+  return ++submitted_;
 }
 
 ticket update_queue::read(const array_name& array, std::span<float> to, input_place place,
@@ -152,7 +147,7 @@ ticket update_queue::read(const array_name& array, std::span<float> to, input_pl
   item.memory = std::as_writable_bytes(to);
   item.is_pageable = place == input_place::pageable;
   item.keeps = std::move(keeps);
-  return submit();
+  return ++submitted_;
 }
 
 bool update_queue::is_ok(const status& outcome) {
@@ -181,7 +176,7 @@ bool update_queue::is_due(ticket of, event end) {
 
 // A read is also done on the host.
 bool update_queue::is_done(ticket of) {
-  if (!is_due(of, events_of(of).done)) return false;
+  if (!is_due(of, events_of(at(of).last_of_launch).done)) return false;
   const auto& item = at(of);
   const bool waits = item.kind == operation_kind::read && item.is_pageable &&
                      item.copied < memory_.elements(item.array.chunk);
@@ -199,8 +194,10 @@ std::optional<completion> update_queue::poll() {
   const auto next = inputs_read_ + 1;
   const bool is_early =
       is_planted(planted_bug::device_gradient_given_back_early) && next <= queued_;
-  const auto& events = events_of(next);
-  if (is_early || is_due(next, reads_until_done(at(next)) ? events.done : events.inputs_read)) {
+  const auto& item = at(next);
+  const auto end = reads_until_done(item) ? events_of(item.last_of_launch).done
+                                          : events_of(next).inputs_read;
+  if (is_early || is_due(next, end)) {
     ++inputs_read_;
     return news_of(next, news::inputs_read);
   }

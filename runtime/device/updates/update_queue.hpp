@@ -17,7 +17,8 @@
 // why; the queue is of no use any more.
 //
 // As many operations may wait as are asked for; so many of them are under way on the device
-// that its driver need not block.
+// that its driver need not block. poll() gives them to the device: steps that follow each
+// other, of chunks side by side with gradients side by side on the device, become one launch.
 //
 // Thread rule: that of the device, which outlives the queue. Once warm, nothing allocates. The
 // destructor waits for what is under way.
@@ -102,14 +103,18 @@ class update_queue {
               input_place place = input_place::registered,
               std::shared_ptr<const void> keeps = {});
 
-  // Queues what there was no room for before, and returns the next piece of news; nullopt if
-  // nothing is new.
+  // Gives the device what waits and what it has room for, and returns the next piece of news;
+  // nullopt if nothing is new.
   std::optional<completion> poll();
 
   ticket submitted() const noexcept { return submitted_; }  // the last; 0: none yet
   ticket done() const noexcept { return done_; }            // the last that was told of as done
   bool is_idle() const noexcept { return submitted_ == done_; }
-  std::uint64_t pages_moved() const noexcept { return memory_.pages_moved(); }
+  // So far: pages of a cache that were moved, and steps that were launched with the one before.
+  struct counts {
+    std::uint64_t pages_moved = 0, steps_joined = 0;
+  };
+  counts counted() const noexcept { return {memory_.pages_moved(), steps_joined_}; }
   const status& failure() const noexcept { return failure_; }
 
   // The powers of a chunk's betas after all steps that were queued.
@@ -133,6 +138,7 @@ class update_queue {
     std::size_t queued = 0;     // elements
     std::size_t copied = 0;     // elements that have reached pageable memory
     bool reads_device = false;  // some gradient lies on the device
+    ticket last_of_launch = 0;  // the step whose `done` is recorded, where several are one
   };
   // Of an operation that is under way.
   struct operation_events {
@@ -158,11 +164,11 @@ class update_queue {
   operation& next_operation();
   operation& next_copy(operation_kind kind, const array_name& array, std::size_t elements);
   void grow();
-  ticket submit();
 
   void queue_waiting();
   bool queue_next(ticket of);
-  bool queue_step(ticket of);
+  ticket last_of_launch(ticket first);
+  bool queue_steps(ticket first, ticket last);
   status queue_piece(ticket of, staging::slot* slot, std::size_t count);
   status stage(std::span<const step_input> inputs, staging::slot& slot, std::size_t count);
   status launch_piece(const operation& item, std::size_t count);
@@ -201,6 +207,7 @@ class update_queue {
   ticket queued_ = 0;
   ticket inputs_read_ = 0;
   ticket done_ = 0;
+  std::uint64_t steps_joined_ = 0;
   status failure_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,10 +12,10 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/device/updates/update_queue.hpp"
-#include "runtime/optimizers/registry.hpp"
 #include "tests/runtime/device/updates/chunk_copy.hpp"
 #include "tests/runtime/device/updates/patience.hpp"
 #include "tests/runtime/device/updates/result_memory.hpp"
+#include "tests/runtime/device/updates/trial_plan.hpp"
 #include "tests/runtime/device/updates/window_reader.hpp"
 #include "tests/runtime/device/updates/worker_gradients.hpp"
 
@@ -27,8 +28,7 @@ namespace kernels = runtime::kernels;
 using runtime::mix64;
 using runtime::uniform_signed;
 
-constexpr std::size_t elements_max = 6000;
-constexpr std::size_t array_bytes = elements_max * sizeof(float);
+constexpr auto array_bytes = trial_plan::array_bytes;
 constexpr std::size_t gradients_max = 24;
 constexpr std::size_t results_max = 12;
 
@@ -61,11 +61,14 @@ class trial {
   void set_up();
   void submit();
   void submit_step();
+  void submit_steps();
+  void submit_steps(chunk_index first, chunk_index last);
+  void submit_step(step_request request, std::vector<step_input> inputs, std::uint64_t element);
   void submit_read(const array_name& array);
   void submit_write();
   void read_all();
   array_name draw_array();
-  std::vector<step_input> draw_inputs(std::size_t elements, ticket of);
+  std::vector<step_input> draw_inputs(std::size_t elements, ticket of, bool are_on_device);
   template <class Condition>
   void drain(const Condition& is_enough);
   void take(const completion& item);
@@ -77,20 +80,19 @@ class trial {
   device& device_;
   const emulated_device* emulated_;
   runtime::rng random_;
+  trial_plan plan_{random_};
   trial_report report_;
   bool set_up_failed_ = false;
 
   // Before the queue, which waits for its work in the end.
-  worker_gradients gradients_{gradients_max, array_bytes};
+  worker_gradients gradients_{gradients_max, trial_plan::chunks_max* array_bytes};
+  std::vector<std::size_t> readers_ = std::vector<std::size_t>(gradients_max);
   result_memory results_{results_max, array_bytes};
 
   // What another process sees of the parameters; on emulated devices.
   window_reader reader_{device_};
 
   std::unique_ptr<update_queue> queue_;
-  runtime::optimizer_options options_;
-  table_shape shape_;
-  std::vector<std::uint64_t> elements_;
   std::vector<chunk_copy> chunks_;
 
   struct expectation {
@@ -102,75 +104,54 @@ class trial {
   };
   std::map<ticket, expectation> waiting_;
   ticket last_ = 0, last_read_ = 0, last_done_ = 0;
-  std::uint64_t waiting_most_ = 1;
 };
 
 void trial::set_up() {
-  const auto& traits =
-      runtime::optimizers_known[random_.below(std::size(runtime::optimizers_known))];
-  options_ = traits.defaults;
-  options_.learning_rate = 0.05F;
-  options_.weight_decay = 0.01F;
-  options_.clip_value = random_.below(2) == 0 ? 0.0F : 0.5F;
-  const bool is_paged = random_.below(2) == 0;  // then more than there are frames for
-  const auto count = is_paged ? 4 + random_.below(5) : 1 + random_.below(3);
-  const std::uint64_t most[] = {100, 2000, elements_max};
-  for (std::uint64_t i = 0; i < count; ++i)
-    elements_.push_back(1 + random_.below(most[random_.below(3)]));
-  shape_ = {.elements = elements_,
-            .states = traits.state_arrays,
-            .version_buffers = static_cast<std::uint32_t>(1 + random_.below(3)),
-            .sums = static_cast<std::uint32_t>(random_.below(3))};
-  waiting_most_ = 1 + random_.below(random_.below(2) == 0 ? 4 : 40);
   set_up_failed_ = !gradients_.set_up(device_).ok() || !results_.set_up(device_).ok();
   if (set_up_failed_) return;
-  auto queue = update_queue::make(
-      device_,
-      {.operations_max = static_cast<std::uint32_t>(1 + random_.below(is_paged ? 40 : 12)),
-       .slots = static_cast<std::uint32_t>(1 + random_.below(is_paged ? 40 : 4)),
-       .slot_bytes = slot_bytes_min * (1 + random_.below(2)),
-       .cache_bytes = is_paged ? cache_bytes_min(array_bytes) : 0,
-       .chunk_bytes_max = array_bytes});
+  auto queue = update_queue::make(device_, plan_.queue);
   if (!has(queue)) return;
-  const auto first = (*queue)->add_table(shape_);
+  const auto first = (*queue)->add_table(plan_.shape);
   if (!has(first)) return;
-  for (std::uint32_t i = 1; i < shape_.version_buffers; ++i) {
-    const auto chunk = static_cast<chunk_index>(random_.below(elements_.size()));
+  for (std::uint32_t i = 1; i < plan_.shape.version_buffers; ++i) {
+    const auto chunk = static_cast<chunk_index>(random_.below(plan_.elements.size()));
     set_up_failed_ = set_up_failed_ || !(*queue)->prepare(*first + chunk, i).ok();
   }
   if (set_up_failed_) return;
   set_up_failed_ =
-      emulated_ != nullptr && !reader_.open(**queue, *first, shape_.version_buffers).ok();
+      emulated_ != nullptr && !reader_.open(**queue, *first, plan_.shape.version_buffers).ok();
   if (set_up_failed_) return;
   queue_ = std::move(*queue);
-  for (const auto elements : elements_) chunks_.emplace_back(elements, shape_);
+  for (const auto elements : plan_.elements) chunks_.emplace_back(elements, plan_.shape);
 }
 
 array_name trial::draw_array() {
   array_name array{.chunk = static_cast<chunk_index>(random_.below(chunks_.size()))};
-  const auto draw = random_.below(4 + shape_.states + (shape_.sums > 0 ? 1 : 0));
+  const auto draw = random_.below(4 + plan_.shape.states + (plan_.shape.sums > 0 ? 1 : 0));
   if (draw < 4) {
-    array.copy = static_cast<std::uint32_t>(random_.below(shape_.version_buffers));
-  } else if (draw < 4 + shape_.states) {
+    array.copy = static_cast<std::uint32_t>(random_.below(plan_.shape.version_buffers));
+  } else if (draw < 4 + plan_.shape.states) {
     array.kind = draw == 4 ? array_kind::state1 : array_kind::state2;
   } else {
     array.kind = array_kind::sum;
-    array.copy = static_cast<std::uint32_t>(random_.below(shape_.sums));
+    array.copy = static_cast<std::uint32_t>(random_.below(plan_.shape.sums));
   }
   return array;
 }
 
 void trial::submit() {
-  if (last_ - last_done_ >= waiting_most_ || random_.below(4) == 0)
-    drain([&] { return last_ - last_done_ < waiting_most_; });
+  if (last_ - last_done_ >= plan_.waiting_most || random_.below(4) == 0)
+    drain([&] { return last_ - last_done_ < plan_.waiting_most; });
   if (!queue_ || is_over()) return;
   const auto kind = random_.below(10);
-  if (kind < 6) return submit_step();
+  if (kind < 4) return submit_step();
+  if (kind < 6) return submit_steps();
   if (kind < 9) return submit_read(draw_array());
   submit_write();
 }
 
-std::vector<step_input> trial::draw_inputs(std::size_t elements, ticket of) {
+std::vector<step_input> trial::draw_inputs(std::size_t elements, ticket of,
+                                           bool are_on_device) {
   std::vector<step_input> inputs;
   const auto count = 1 + random_.below(random_.below(4) == 0 ? 12 : 3);
   const bool is_mixed = random_.below(3) == 0;
@@ -178,8 +159,8 @@ std::vector<step_input> trial::draw_inputs(std::size_t elements, ticket of) {
   std::uint32_t rank = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto own = is_mixed ? static_cast<kernels::element>(random_.below(3)) : type;
-    const auto index =
-        gradients_.write(random_.below(gradients_max), elements, own, random_.next());
+    const auto index = gradients_.write(random_.below(gradients_max), elements, own,
+                                        random_.next(), are_on_device);
     if (index == gradients_.size()) break;
     rank += static_cast<std::uint32_t>(random_.below(3)) + (i > 0 ? 1 : 0);
     inputs.push_back(gradients_.input(index, rank));
@@ -190,38 +171,66 @@ std::vector<step_input> trial::draw_inputs(std::size_t elements, ticket of) {
 }
 
 void trial::submit_step() {
-  const auto index = static_cast<chunk_index>(random_.below(chunks_.size()));
-  auto& chunk = chunks_[index];
-  const auto elements = elements_[index];
-  const auto of = last_ + 1;
-  const auto inputs = draw_inputs(elements, of);
+  const auto chunk = static_cast<chunk_index>(random_.below(chunks_.size()));
+  submit_steps(chunk, chunk);
+}
+
+// As gradients of a whole table make them; some steps read the same one's first elements.
+void trial::submit_steps() {
+  const auto first = static_cast<chunk_index>(random_.below(chunks_.size()));
+  const auto last = static_cast<chunk_index>(first + random_.below(chunks_.size() - first));
+  submit_steps(first, last);
+}
+
+void trial::submit_steps(chunk_index first, chunk_index last) {
+  const auto elements =
+      std::accumulate(&plan_.elements[first], &plan_.elements[last] + 1, std::uint64_t{0});
+  const bool are_on_device = first != last && random_.below(2) == 0;
+  const auto inputs = draw_inputs(elements, last_ + 1, are_on_device);
   if (inputs.empty()) {
-    waiting_.erase(of);
+    waiting_.erase(last_ + 1);
     return submit_read(draw_array());
   }
   step_request request{
-      .chunk = index,
       .kind = random_.below(8) == 0 ? update_launch::step::assign : update_launch::step::update,
-      .from = static_cast<std::uint32_t>(random_.below(shape_.version_buffers)),
-      .to = static_cast<std::uint32_t>(random_.below(shape_.version_buffers)),
-      .options = options_,
+      .from = static_cast<std::uint32_t>(random_.below(plan_.shape.version_buffers)),
+      .to = static_cast<std::uint32_t>(random_.below(plan_.shape.version_buffers)),
+      .options = plan_.options,
       .scale = 1.0F / static_cast<float>(inputs.size()),
-      .inputs = inputs,
+      .inputs = {},
       .sum = std::nullopt};
-  if (shape_.sums > 0 && random_.below(2) == 0)
-    request.sum = static_cast<std::uint32_t>(random_.below(shape_.sums));
-  // The same on the CPU.
+  if (plan_.shape.sums > 0 && random_.below(2) == 0)
+    request.sum = static_cast<std::uint32_t>(random_.below(plan_.shape.sums));
+  const auto indices = waiting_[last_ + 1].inputs;
+  for (const auto index : indices) readers_[index] = last - first + 1;
+  const bool are_side_by_side = random_.below(4) != 0;
+  std::uint64_t element = 0;
+  for (request.chunk = first; request.chunk <= last; ++request.chunk) {
+    waiting_[last_ + 1].inputs = indices;
+    submit_step(request, inputs, element);
+    if (are_side_by_side) element += plan_.elements[request.chunk];
+  }
+}
+
+// With the gradients from this element on. The same is done on the CPU.
+void trial::submit_step(step_request request, std::vector<step_input> inputs,
+                        std::uint64_t element) {
+  auto& chunk = chunks_[request.chunk];
+  auto& expected = waiting_[last_ + 1];
   std::vector<kernels::gradient> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto gradient = inputs[i].gradient;
-    gradient.data = gradients_.values(waiting_[of].inputs[i]);
+    auto& gradient = inputs[i].gradient;
+    const auto offset = element * size_of(gradient.type);
+    gradient.data = static_cast<const std::byte*>(gradient.data) + offset;
     gradients.push_back(gradient);
+    gradients.back().data = gradients_.values(expected.inputs[i]) + offset;
   }
+  request.inputs = inputs;
   chunk.step(request, gradients);
-  waiting_[of].array = {.chunk = index, .copy = request.to};
-  last_ = queue_->step(request);
-  if (last_ != of) problem("tickets are not consecutive");
-  const auto& powers = queue_->powers(index);
+  expected.array = {.chunk = request.chunk, .copy = request.to};
+  const auto of = queue_->step(request);
+  if (of != ++last_) problem("tickets are not consecutive");
+  const auto& powers = queue_->powers(request.chunk);
   if (powers.beta1 != chunk.powers().beta1 || powers.beta2 != chunk.powers().beta2)
     problem("the powers of the betas differ");
   ++report_.steps;
@@ -230,7 +239,7 @@ void trial::submit_step() {
 void trial::submit_read(const array_name& array) {
   auto* const memory = results_.take(random_);
   if (memory == nullptr) return;
-  const auto elements = elements_[array.chunk];
+  const auto elements = plan_.elements[array.chunk];
   std::memset(memory, 0x33, elements * sizeof(float));
   last_ = queue_->read(array, {reinterpret_cast<float*>(memory), elements},
                        results_.place_of(memory));
@@ -261,10 +270,10 @@ void trial::read_all() {
   for (chunk_index chunk = 0; chunk < chunks_.size(); ++chunk)
     for (const auto kind :
          {array_kind::parameters, array_kind::state1, array_kind::state2, array_kind::sum}) {
-      const std::uint32_t copies = kind == array_kind::parameters ? shape_.version_buffers
-                                   : kind == array_kind::sum      ? shape_.sums
-                                   : kind == array_kind::state1   ? shape_.states >= 1
-                                                                  : shape_.states >= 2;
+      const std::uint32_t copies = kind == array_kind::parameters ? plan_.shape.version_buffers
+                                   : kind == array_kind::sum      ? plan_.shape.sums
+                                   : kind == array_kind::state1   ? plan_.shape.states >= 1
+                                                                  : plan_.shape.states >= 2;
       for (std::uint32_t copy = 0; copy < copies; ++copy) {
         drain([&] { return !results_.is_empty(); });
         if (is_over()) return;
@@ -315,8 +324,9 @@ void trial::take(const completion& item) {
 void trial::take_inputs_read(ticket of) {
   auto& found = waiting_[of];
   if (found.memory != nullptr)
-    std::memset(found.memory, 0xff, elements_[found.array.chunk] * sizeof(float));
-  for (const auto index : found.inputs) gradients_.give_back(index);
+    std::memset(found.memory, 0xff, plan_.elements[found.array.chunk] * sizeof(float));
+  for (const auto index : found.inputs)
+    if (--readers_[index] == 0) gradients_.give_back(index);
 }
 
 void trial::take_done(ticket of) {
@@ -338,7 +348,7 @@ void trial::read_in_place(const array_name& parameters) {
   const auto& values = chunks_[parameters.chunk].array(parameters);
   std::uint64_t offset = 0;
   for (chunk_index chunk = 0; chunk < parameters.chunk; ++chunk)
-    offset += elements_[chunk] * sizeof(float);
+    offset += plan_.elements[chunk] * sizeof(float);
   const std::span result(registered, values.size() * sizeof(float));
   const auto ended = reader_.read(parameters.copy, offset, result);
   if (!ended) return;
@@ -349,7 +359,10 @@ void trial::read_in_place(const array_name& parameters) {
 }
 
 void trial::check_end() {
-  if (queue_) report_.pages_moved = queue_->pages_moved();
+  if (queue_) {
+    report_.pages_moved = queue_->counted().pages_moved;
+    report_.joined = queue_->counted().steps_joined;
+  }
   if (is_over()) return;
   if (set_up_failed_) {
     report_.is_lost = true;

@@ -18,6 +18,7 @@ struct trial_report {
   bool is_lost = false;
   std::uint64_t steps = 0, reads = 0, seen = 0;  // seen: parameters, in place
   std::uint64_t pages_moved = 0;                 // of a cache
+  std::uint64_t joined = 0;                      // steps in one launch with the one before
 };
 
 // On any device, also a GPU.

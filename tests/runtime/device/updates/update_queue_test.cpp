@@ -23,7 +23,7 @@ constexpr std::uint64_t seeds = 250;
 #endif
 
 TEST(update_queue, leaves_the_bits_of_the_cpu) {
-  std::uint64_t steps = 0, reads = 0, seen = 0, moved = 0;
+  std::uint64_t steps = 0, reads = 0, seen = 0, moved = 0, joined = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const auto report = tests::try_emulated(seed, by_caller, false);
     ASSERT_EQ(report.problem, "") << "seed " << seed;
@@ -32,11 +32,13 @@ TEST(update_queue, leaves_the_bits_of_the_cpu) {
     reads += report.reads;
     seen += report.seen;
     moved += report.pages_moved;
+    joined += report.joined;
   }
   EXPECT_GT(steps, 7 * seeds);
   EXPECT_GT(reads, 6 * seeds);
   EXPECT_GT(seen, seeds / 2) << "in place";
   EXPECT_GT(moved, 4 * seeds) << "pages";
+  EXPECT_GT(joined, seeds / 4) << "steps of one launch";
 }
 
 TEST(update_queue, gives_everything_back_when_its_device_is_lost) {

@@ -61,11 +61,12 @@ runtime::status worker_gradients::set_up(device& on) {
 }
 
 std::size_t worker_gradients::write(std::size_t first, std::size_t elements,
-                                    kernels::element type, std::uint64_t key) {
+                                    kernels::element type, std::uint64_t key,
+                                    bool is_on_device) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const auto index = (first + i) % items_.size();
     auto& item = items_[index];
-    if (!item.is_free) continue;
+    if (!item.is_free || (is_on_device && item.place != input_place::device)) continue;
     item.is_free = false;
     item.type = type;
     item.values.resize(elements * size_of(type));

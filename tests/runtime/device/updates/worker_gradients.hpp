@@ -21,10 +21,11 @@ class worker_gradients {
 
   // Errors: those of the device.
   runtime::status set_up(runtime::devices::device& on);
-  // Writes a gradient where there is room, from `first` on, and returns its index; size() if
-  // there is no room. On the device its worker's own work writes it, and it is there.
+  // Writes a gradient where there is room, from `first` on, on the device alone if asked for,
+  // and returns its index; size() if there is no room. On the device its worker's own work
+  // writes it, and it is there.
   std::size_t write(std::size_t first, std::size_t elements, runtime::kernels::element type,
-                    std::uint64_t key);
+                    std::uint64_t key, bool is_on_device = false);
   runtime::devices::step_input input(std::size_t index, std::uint32_t rank) const;
   // What was written, on the CPU.
   const std::byte* values(std::size_t index) const { return items_[index].values.data(); }
