@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -113,18 +115,22 @@ TEST(cuda_bodies, find_the_first_number_that_is_not_finite) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const float kinds[] = {infinity, -infinity, std::numeric_limits<float>::quiet_NaN(),
                          std::numeric_limits<float>::signaling_NaN()};
+  constexpr auto at_once = stride * cuda::vector_elements * cuda::find_vectors_at_once;
   const std::size_t sizes[] = {
-      0, 1, 255, 257, 3000, 4 * stride - 1, 4 * stride, 5 * stride + 7};
+      0, 1, 2, 255, 257, 3000, at_once - 1, at_once, at_once + stride + 7};
+  std::vector<float> memory(at_once + 2 * stride, std::numeric_limits<float>::max());
+  for (std::size_t i = 0; i < memory.size(); i += 3)
+    memory[i] = -std::numeric_limits<float>::denorm_min();
   std::uint64_t state = 0;
   for (const auto n : sizes) {
-    std::vector<float> numbers(n, std::numeric_limits<float>::max());
-    for (std::size_t i = 0; i < n; i += 3)
-      numbers[i] = -std::numeric_limits<float>::denorm_min();
+    const auto first = state % cuda::vector_elements;  // its vectors begin at any element
+    const auto numbers = std::span(memory).subspan(first, n);
     EXPECT_EQ(tests::emulate_find(numbers), UINT64_MAX) << "all of " << n << " are finite";
     for (std::size_t at = n == 0 ? 1 : n - 1; at < n; at = at == 0 ? n : at / 3) {
-      numbers[at] = kinds[state++ % 4];
+      const auto kept = std::exchange(numbers[at], kinds[state++ % 4]);
       ASSERT_EQ(first_not_finite(numbers.data(), n), at);
-      ASSERT_EQ(tests::emulate_find(numbers), at) << "of " << n;
+      ASSERT_EQ(tests::emulate_find(numbers), at) << "of " << n << " from " << first << " on";
+      numbers[at] = kept;
     }
   }
 }

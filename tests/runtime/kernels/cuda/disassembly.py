@@ -42,7 +42,6 @@ FORBIDDEN_PTX = re.compile(
     r"^\s*(?:@\S+ )?((?:add|sub|mul)\.f32|(?:fma|mad)\.\S*f(?:32|64)|\S*\.ftz\S*|\S*\.approx\S*|ld\.global\.nc\S*|"
     r"sqrt\.(?!rn)\S+|div\.(?!rn)\S*f32)", re.MULTILINE)
 FIND = ("find", "float32", "any", "finite")  # the search for numbers that are not finite
-LOAD = re.compile(r"LDG\.E R(\d+)")
 WIDE_LOAD = re.compile(r"LDG\.E\.(?:\S+\.)?(128|64) R(\d+)")
 
 
@@ -143,8 +142,6 @@ class kernel:
             problems.append(f"{stores} stores of 16 bytes; the table says {self.stores}")
         if count(r"\b(LDL|STL)\b", code):
             problems.append("local memory is used")
-        if self.sum == FIND[0] and (found := loads_at_once(code)) != self.inputs:
-            problems.append(f"{found} loads are issued at once; the table says {self.inputs}")
         if exact:
             problems += self.problems_of_order(code)
         return problems
@@ -170,19 +167,6 @@ class kernel:
         if threads_at_a_time(usage["REG"]) < THREADS_MIN:
             problems.append(f"{threads_at_a_time(usage['REG'])} threads at a time; {THREADS_MIN} are wanted")
         return problems
-
-
-def loads_at_once(code: list[str]) -> int:
-    """Loads of 4 bytes before anything reads what one of them brings, at most."""
-    loaded: set[str] = set()
-    longest = 0
-    for line in code:
-        if loaded & set(re.findall(r"\bR\d+\b", line.partition(",")[2])):
-            loaded = set()
-        if match := LOAD.search(line):
-            loaded.add(f"R{match[1]}")
-            longest = max(longest, len(loaded))
-    return longest
 
 
 def threads_at_a_time(registers: int) -> int:

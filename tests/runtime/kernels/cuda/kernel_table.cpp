@@ -58,6 +58,7 @@ int main() {
   print_step<cuda::optimizer_step<tidegate::runtime::optimizers::name>>(#name);
   TIDEGATE_OPTIMIZERS(TIDEGATE_PRINT)
 #undef TIDEGATE_PRINT
-  std::printf("find float32 %u finite 0 0 0 0\n", cuda::find_numbers_at_once);
+  constexpr auto vectors = cuda::find_vectors_at_once;
+  std::printf("find float32 1 finite %u %u 0 0\n", vectors, vectors);
   return 0;
 }
