@@ -13,6 +13,7 @@
 #include "launch/bench/arena.hpp"
 #include "launch/bench/cpus.hpp"
 #include "launch/bench/hosts.hpp"
+#include "launch/bench/measure.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/worker.hpp"
@@ -159,11 +160,12 @@ exchange_result collect(const arena& shared, const bench_options& options,
   result.bytes = bytes;
   result.warmup = options.warmup;
   for (auto i = options.warmup; i < shared.shape().iterations; ++i)
-    result.seconds.push_back(static_cast<double>(shared.exchange_ns(i)) * 1e-9);
+    result.seconds.push_back(static_cast<double>(shared.exchange_ns(i)) * 1e-9 /
+                             options.repeats);
   for (std::uint32_t rank = 0; rank < options.workers; ++rank) {
     const auto account = shared.reported(rank);
-    result.workers_cpu_seconds += account.cpu_seconds;
-    result.servers_cpu_seconds += account.servers_cpu_seconds;
+    result.workers_cpu_seconds += account.cpu_seconds / options.repeats;
+    result.servers_cpu_seconds += account.servers_cpu_seconds / options.repeats;
     result.verified += account.verified;
   }
   return result;
@@ -207,6 +209,7 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   order.tables = options.tables;
   order.device = options.device;
   order.percent = options.percent;
+  order.in_a_row = options.repeats;
   order.shards = options.shards;
   order.optimizer = options.optimizer;
   order.cpus = cpus;
@@ -217,7 +220,8 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
     return runtime::fail(ran);
   auto result = collect(*shared, options, bytes);
   if (const auto copied = copied_bytes(folder.path("run/result.json")))
-    result.payload_bytes_copied = *copied / (options.warmup + timed);
+    result.payload_bytes_copied =
+        *copied / (options.warmup + timed) / exchanges_of_iteration(options.repeats);
   return result;
 }
 

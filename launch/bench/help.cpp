@@ -46,6 +46,8 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --replicas R       0: shards have no replicas yet
   --iterations N     timed ones per size; default: by size, 10 to 200
   --warmup N         iterations before, not counted; default 3
+  --repeat N         exchanges of an iteration, one after the other with the same gradient; their
+                     mean is its time; default 1
   --tables N         the bytes are split over so many tables; default 1
   --chunk BYTES      the cluster's chunk size; default as in a cluster file
   --share PERCENT    1 to 100: the bytes are so much of the tables, and are pushed and pulled as

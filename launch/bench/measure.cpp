@@ -23,6 +23,18 @@ void fill(const gradient_pattern& gradients, std::uint32_t iteration, participan
   }
 }
 
+runtime::status prepare(const gradient_pattern& gradients, std::uint32_t iteration,
+                        participant& self) {
+  fill(gradients, iteration, self);
+  return self.bring_gradients();
+}
+
+runtime::status exchange(std::uint32_t times, participant& self) {
+  for (std::uint32_t i = 0; i < times; ++i)
+    if (auto done = self.exchange(); !done.ok()) return done;
+  return {};
+}
+
 std::uint64_t bytes_of(const participant& self) {
   std::uint64_t bytes = 0;
   for (std::size_t t = 0; t < self.tables(); ++t) bytes += self.parameters(t).size_bytes();
@@ -37,13 +49,16 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
   arena::account account;
   for (std::uint32_t i = 0; i < iterations; ++i) {
     const bool counts = i >= options.warmup;
-    fill(gradients, i, self);
-    if (auto brought = self.bring_gradients(); !brought.ok()) return brought;
+    if (auto ready = prepare(gradients, i, self); !ready.ok()) return ready;
+    if (options.in_a_row > 1) {  // the other place of the gradient
+      if (auto done = self.exchange(); !done.ok()) return done;
+      if (auto ready = prepare(gradients, i, self); !ready.ok()) return ready;
+    }
     const double servers_before = is_first ? self.servers_cpu_seconds() : 0;
     if (auto all = gather(shared); !all.ok()) return all;
     const double cpu_before = cpu_seconds();
     const auto begin = now_ns();
-    if (auto done = self.exchange(); !done.ok()) return done;
+    if (auto done = exchange(options.in_a_row, self); !done.ok()) return done;
     const auto end = now_ns();
     const double cpu_after = cpu_seconds();
     shared.record(options.rank, i, {begin, end});
@@ -51,7 +66,7 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
     if (counts) account.cpu_seconds += cpu_after - cpu_before;
     if (counts && is_first)
       account.servers_cpu_seconds += self.servers_cpu_seconds() - servers_before;
-    truth.step();
+    for (std::uint32_t k = 0; k < exchanges_of_iteration(options.in_a_row); ++k) truth.step(i);
     if (!is_verified(i, iterations, bytes_of(self))) continue;
     if (auto fetched = self.fetch_parameters(); !fetched.ok()) return fetched;
     if (auto right = verify(options.rank, self, truth); !right.ok()) return right;
@@ -62,6 +77,10 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
 }
 
 }  // namespace
+
+std::uint32_t exchanges_of_iteration(std::uint32_t in_a_row) {
+  return in_a_row > 1 ? in_a_row + 1 : 1;
+}
 
 runtime::status measure(arena& shared, const measure_options& options, participant& self) {
   auto result = run(shared, options, self);

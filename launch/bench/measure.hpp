@@ -1,6 +1,7 @@
 // The loop that every system under measurement runs, ours and the peers': fill the gradient,
 // wait for all ranks, exchange between two readings of the clock, and compare. Filling and
-// comparing are outside the timed part. One thread.
+// comparing are outside the timed part. Several exchanges in a row find everything warm, as a
+// batch of steps does. One thread.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,14 @@ class participant {
 struct measure_options {
   std::uint32_t rank = 0;
   std::uint32_t warmup = 0;  // of the arena's iterations, the first ones
+  // Exchanges of each iteration, one after the other and timed as one, with the same gradient.
+  std::uint32_t in_a_row = 1;
   runtime::kernels::optimizer_kind optimizer = runtime::kernels::optimizer_kind::sgd;
 };
+
+// Returns how many exchanges an iteration is: one that is not timed comes before several,
+// because a gradient that is exchanged again has to lie in both of its places.
+std::uint32_t exchanges_of_iteration(std::uint32_t in_a_row);
 
 // Runs all iterations of the arena. A failure is written into the arena as well, which frees
 // the other ranks. Errors: corrupt (a wrong element: rank, clock, element, expected, found),

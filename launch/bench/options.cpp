@@ -8,6 +8,7 @@
 
 #include "launch/bench/device_bench.hpp"
 #include "launch/bench/hosts.hpp"
+#include "launch/bench/measure.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/config/words.hpp"
@@ -38,8 +39,8 @@ const std::vector<subject_words>& subjects() {
       {.name = "exchange",
        .measured = subject::exchange,
        .known = {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
-                 "iterations", "warmup", "tables", "chunk", "pin", "share", "device", "json",
-                 "svg"}},
+                 "iterations", "warmup", "repeat", "tables", "chunk", "pin", "share", "device",
+                 "json", "svg"}},
       {.name = "latency",
        .measured = subject::latency,
        .known = {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "device",
@@ -155,10 +156,12 @@ status set_distribution(const std::string& text, double& theta) {
 }
 
 status set_rows(const std::string& option, const std::string& text, rows_options& into) {
-  if (option == "dim") return set_count(option, text, 1, runtime::row_floats_max, into.dim);
+  if (option == "dim")
+    return set_count(option, text, 1, runtime::limits::row_dim_max, into.dim);
   if (option == "batch") return set_count(option, text, 1, counts_max, into.batch);
   if (option == "distribution") return set_distribution(text, into.zipf);
-  return set_count(option, text, 1, static_cast<std::uint32_t>(runtime::rows_max), into.rows);
+  return set_count(option, text, 1, static_cast<std::uint32_t>(runtime::limits::part_rows_max),
+                   into.rows);
 }
 
 bool is_of_rows(const std::string& option) {
@@ -214,6 +217,7 @@ bench_options help_on(const std::string& topic) {
 bench_options defaults_of(subject measured) {
   bench_options all;
   all.subject = measured;
+  all.repeats = 1;
   if (measured == subject::exchange) all.bytes = {4U << 20U, 16U << 20U, 64U << 20U};
   if (measured == subject::latency) {
     all.workers = 1;
@@ -234,6 +238,18 @@ bench_options defaults_of(subject measured) {
   return all;
 }
 
+status check_exactness(const bench_options& all) {
+  const auto each = std::uint64_t{all.workers} * exchanges_of_iteration(all.repeats);
+  const auto allowed = exact_steps_max / each;
+  if (all.iterations + all.warmup <= allowed) return {};
+  const auto repeat = all.repeats > 1 ? " and --repeat " + std::to_string(all.repeats) : "";
+  return bad("--iterations " + std::to_string(all.iterations) + ": with " +
+             std::to_string(all.workers) + " workers" + repeat +
+             " the sums would not stay exact; allowed: " +
+             std::to_string(allowed - std::min<std::uint64_t>(allowed, all.warmup)) +
+             " at most");
+}
+
 status check_together(const bench_options& all) {
   if (all.subject == subject::plot) {
     if (all.file.empty() || all.svg.empty())
@@ -248,11 +264,8 @@ status check_together(const bench_options& all) {
     return bad("tidegate bench rows: --threads; allowed: 1, as a table has one that writes");
   if (all.subject == subject::device && all.bytes.size() != 1)
     return bad("tidegate bench device: --bytes; allowed: one size, of each array");
-  if (std::uint64_t{all.workers} * (all.iterations + all.warmup) > exact_steps_max)
-    return bad("--iterations " + std::to_string(all.iterations) + ": with " +
-               std::to_string(all.workers) +
-               " workers the sums would not stay exact; allowed: " +
-               std::to_string(exact_steps_max / all.workers - all.warmup) + " at most");
+  if (all.subject == subject::exchange || all.subject == subject::latency)
+    if (auto exact = check_exactness(all); !exact.ok()) return exact;
   for (const auto bytes : all.bytes)
     if (bytes / sizeof(float) < all.tables)
       return bad("--tables " + std::to_string(all.tables) + " of " + format_size(bytes) +

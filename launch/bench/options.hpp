@@ -20,8 +20,9 @@ enum class subject : std::uint8_t { help, exchange, latency, roofline, device, r
 struct bench_options {
   bench::subject subject = bench::subject::help;
   std::string topic;  // of help: a subject, or empty
-  // exchange and latency; roofline uses bytes, threads, inputs, rounds; device uses device,
-  // bytes, inputs, chunks, repeats; rows uses rows, and threads, repeats
+  // exchange and latency, the former with repeats; roofline uses bytes, threads, inputs,
+  // rounds; device uses device, bytes, inputs, chunks, repeats; rows uses rows, and threads,
+  // repeats
   std::uint32_t workers = 2;
   std::uint32_t shards = 1;
   std::vector<std::uint64_t> bytes;

@@ -69,8 +69,8 @@ reference::reference(optimizer_kind kind, std::uint32_t ranks)
   }
 }
 
-void reference::step() {
-  const auto& sums = sums_[clocks_ % 2];
+void reference::step(std::uint64_t pattern) {
+  const auto& sums = sums_[pattern % 2];
   ++clocks_;
   runtime::visit_optimizer(optimizer_.kind, [&](auto formula) { step_with(formula, sums); });
 }

@@ -50,8 +50,9 @@ class reference {
   // Parameters start at 0; each step takes the sum (not the mean) over `ranks`.
   reference(runtime::kernels::optimizer_kind kind, std::uint32_t ranks);
 
-  // One more clock has been summed and applied.
-  void step();
+  // One more clock has been summed and applied, with the gradients of clock `pattern`.
+  void step(std::uint64_t pattern);
+  void step() { step(clocks_); }
   std::uint64_t clocks() const noexcept { return clocks_; }
   // The first element that is wrong: any difference under SGD, a relative one of 1e-4 else.
   // `parameters` are those from element `first` on.

@@ -45,6 +45,7 @@ json setting(const char* kind, const bench_options& options) {
            {"optimizer", launch::word(launch::optimizer_words, options.optimizer)},
            {"transport", launch::word(launch::transport_words, options.transport)},
            {"tables", options.tables},
+           {"repeat", options.repeats},
            {"device", options.device},
            {"pin", options.pin},
            {"cores", cpus_of_pin(options.pin)}};

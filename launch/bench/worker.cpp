@@ -19,7 +19,7 @@ namespace {
 
 using runtime::status;
 
-constexpr std::size_t words_of_order = 9;
+constexpr std::size_t words_of_order = 10;
 constexpr std::uint32_t number_max = 1'000'000;
 
 std::string cpu_words(const std::vector<int>& cpus) {
@@ -47,10 +47,12 @@ status work_with(const worker_order& order, arena& shared, tidegate::session& jo
     if (!servers) return servers.error();
     self->watch(&*servers);
   }
-  if (auto done = measure(
-          shared,
-          {.rank = job.info().rank, .warmup = order.warmup, .optimizer = order.optimizer},
-          *self);
+  if (auto done = measure(shared,
+                          {.rank = job.info().rank,
+                           .warmup = order.warmup,
+                           .in_a_row = order.in_a_row,
+                           .optimizer = order.optimizer},
+                          *self);
       !done.ok())
     return done;
   return job.finish();
@@ -103,7 +105,8 @@ std::vector<std::string> worker_command(const std::string& program, const worker
           std::string(runtime::optimizer_name(order.optimizer)),
           cpu_words(order.cpus),
           order.device.empty() ? "none" : order.device,
-          std::to_string(order.percent)};
+          std::to_string(order.percent),
+          std::to_string(order.in_a_row)};
 }
 
 runtime::expected<worker_order> parse_worker(const std::vector<std::string>& args) {
@@ -133,6 +136,9 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
   const auto percent = parse_numbers(args[8], 100);
   if (!percent || percent->size() != 1) return bad();
   order.percent = percent->front();
+  const auto in_a_row = parse_numbers(args[9], number_max);
+  if (!in_a_row || in_a_row->size() != 1 || in_a_row->front() == 0) return bad();
+  order.in_a_row = in_a_row->front();
   if (args[6] == "none") return order;
   const auto cpus = parse_numbers(args[6], number_max);
   if (!cpus) return bad();

@@ -19,8 +19,9 @@ struct worker_order {
   std::uint32_t shards = 1;
   runtime::kernels::optimizer_kind optimizer = runtime::kernels::optimizer_kind::sgd;
   std::uint32_t percent = 0;  // exchanger::open()
-  std::string device;         // of the tables; empty: on the host
-  std::vector<int> cpus;      // shards, then workers, round robin; empty: not pinned
+  std::uint32_t in_a_row = 1;
+  std::string device;     // of the tables; empty: on the host
+  std::vector<int> cpus;  // shards, then workers, round robin; empty: not pinned
 };
 
 // As arguments of the program, the first of them its name.

@@ -17,6 +17,7 @@ worker_order some_order() {
   order.optimizer = runtime::kernels::optimizer_kind::adam;
   order.cpus = {1, 0};
   order.device = "emulated:3";
+  order.in_a_row = 6;
   return order;
 }
 
@@ -38,6 +39,7 @@ TEST(worker_order, survives_the_command_line) {
     EXPECT_EQ(read->optimizer, order.optimizer);
     EXPECT_EQ(read->cpus, order.cpus);
     EXPECT_EQ(read->device, order.device);
+    EXPECT_EQ(read->in_a_row, order.in_a_row);
   }
 }
 
