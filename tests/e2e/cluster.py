@@ -17,6 +17,8 @@ BIN = pathlib.Path(os.environ["TIDEGATE_BIN"])
 SOURCE = pathlib.Path(os.environ["TIDEGATE_SOURCE"])
 WORKER = pathlib.Path(os.environ["TIDEGATE_E2E_WORKER"])
 DEVICE = os.environ.get("TIDEGATE_TEST_DEVICE")  # of all shards, where the tests are about those
+# How much longer pauses of workers last, and runs may take: a process takes longer to begin on a GPU.
+SLOWER = 6 if (DEVICE or "").startswith("cuda:") else 1
 
 
 def cluster_yaml(jobs, shards=2, **cluster):
@@ -24,7 +26,9 @@ def cluster_yaml(jobs, shards=2, **cluster):
     spec = {"cluster": {"name": "e2e", "shards": shards, **cluster}, "jobs": {}}
     for name, job in jobs.items():
         job = dict(job)
-        mode = job.pop("mode")
+        mode = list(job.pop("mode"))
+        if SLOWER > 1 and mode[0] in ("workload", "count"):
+            mode[2] *= SLOWER
         spec["jobs"][name] = {
             "command": [str(WORKER)] + [str(word) for word in mode],
             "optimizer": {"name": "sgd", "learning_rate": 0.1},
@@ -108,7 +112,7 @@ class Launch:
         self.start([BIN / "tidegate", "launch", "--resume", str(self.run_dir)], self.folder)
 
     def wait(self, seconds=60):
-        code = self.process.wait(timeout=seconds)
+        code = self.process.wait(timeout=seconds * SLOWER)
         self.join_copying()
         self.seconds = time.monotonic() - self.begin
         return code
