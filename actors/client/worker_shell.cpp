@@ -204,6 +204,10 @@ void worker_shell::send_device_places(std::uint32_t shard,
   home_.link().post(shards_[shard], with_places, places, 0);
 }
 
+void worker_shell::note(const std::string& text) {
+  home_.log(severity::info, text);
+}
+
 // Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.
 void worker_shell::send_gradient(const policies::worker_effects::send& push,
                                  const runtime::frame_header& header, std::uint64_t priority) {
@@ -215,7 +219,10 @@ void worker_shell::send_gradient(const policies::worker_effects::send& push,
 
 // Its memory stays, and a shard knows an old call by its number.
 void worker_shell::send_call(std::uint32_t shard, const runtime::frame_header& header) {
-  const auto call = memory_.call_of(header.table, header.chunk);
+  std::optional<std::uint32_t> moves;
+  if (home_.shares_memory_with(addresses_[shard]))
+    moves = core_.worker().tables().moves_of(shard);
+  const auto call = memory_.call_of(header.table, header.chunk, moves);
   auto with_size = header;
   with_size.payload_bytes = call.size();
   sender_.send(shards_[shard], with_size, call,

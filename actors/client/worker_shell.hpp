@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +37,10 @@ class worker_memory {
   virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                         std::uint32_t table) = 0;
   // The call of a chunk that is under way, or the request of rows of a part, which stays
-  // mapped; and where so many bytes of its results arrive. Empty: nobody wants them.
-  virtual std::span<const std::byte> call_of(std::uint32_t table,
-                                             std::uint32_t chunk) const = 0;
+  // mapped, to a shard that has moved so often, if it is on this host; and where so many bytes
+  // of its results arrive. Empty: nobody wants them.
+  virtual std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
+                                             std::optional<std::uint32_t> moves) = 0;
   virtual std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
                                                 std::uint32_t table, std::uint64_t bytes) = 0;
   // The part of a table on a shard, which has moved so often, may be read where `place` says.
@@ -105,6 +107,8 @@ class worker_shell final : public frame_shell, private policies::client_shell {
     return core_.begin(call);
   }
   void carry_out();
+  // Writes a line to the log.
+  void note(const std::string& text);
   // Ends everything.
   void fail(const runtime::status& why);
   // Why nothing works any more; ok: it does.

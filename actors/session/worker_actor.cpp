@@ -249,9 +249,10 @@ std::span<const std::byte> worker::payload_of(
   return std::as_bytes(std::span(gradient + push.first, push.elements));
 }
 
-std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk) const {
-  const auto& table = tables_.at(id);
-  return table.rows ? table.rows->request(chunk) : table.function;
+std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk,
+                                           std::optional<std::uint32_t> moves) {
+  auto& table = tables_.at(id);
+  return table.rows ? table.rows->request(chunk, moves) : table.function;
 }
 
 std::span<std::byte> worker::room_for_results(const policies::chunk_place& chunk,
@@ -346,8 +347,16 @@ void worker::done(policies::operation op, reply_code code) {
     if (found.ok()) found = finish_pull(table, after);
   if (!found.ok()) return refuse(command, found);
   if (command->packed_parameters) copy_ranges(*command);
-  if (!command->row_values.empty())
-    tables_.at(command->table).rows->scatter(command->row_values);
+  if (!command->row_values.empty()) {
+    const auto& table = tables_.at(command->table);
+    auto [unread, unmapped] = table.rows->scatter(command->row_values);
+    if (!unmapped.ok())
+      shell_.note("rows of table '" + table.name + "' come in frames: " + unmapped.message());
+    if (!unread.empty()) {
+      command->chunks = std::move(unread);
+      return begin(command);
+    }
+  }
   if (command->kind == worker_command::action::call)
     if (!runtime::combine_all(tables_.at(command->table).results, *command->results))
       return refuse(command, {errc::corrupt, "chunks have results that do not go together"});

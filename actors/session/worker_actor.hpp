@@ -104,7 +104,8 @@ class worker final : public reactor_actor<worker_actor::base>,
       const policies::worker_effects::send& push) const override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
-  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk) const override;
+  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
+                                     std::optional<std::uint32_t> moves) override;
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override;
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,

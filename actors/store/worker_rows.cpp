@@ -31,7 +31,8 @@ worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
       page_rows_(static_cast<std::uint32_t>(
           std::max<std::uint64_t>(1, page_bytes(parts_) / (dim_ * sizeof(float))))),
       requests_(parts_),
-      answers_(parts_) {
+      answers_(parts_),
+      places_(parts_) {
   for (auto& half : batches_) half.resize(parts_);
 }
 
@@ -84,17 +85,50 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     auto& answer = answers_[part];
     answer.bytes = answer.memory.resize(runtime::gather_answer_bytes(rows, dim_));
     answer.is_page = false;
+    places_[part].needs_values = places_[part].is_read = false;
   }
   return asked;
 }
 
-void worker_rows::scatter(std::span<float> out) const {
+std::span<const std::byte> worker_rows::request(std::uint32_t part,
+                                                std::optional<std::uint32_t> moves) {
+  const auto request = requests_[part].bytes();
+  auto& place = places_[part];
+  place.moves = moves;
+  if (!answers_[part].is_page)
+    runtime::let_lease(request, moves && moves != place.unmappable && !place.needs_values);
+  return request;
+}
+
+worker_rows::outcome worker_rows::scatter(std::span<float> out) {
+  outcome result;
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = lookup_.rows_of(part);
-    if (rows == 0) continue;
+    auto& place = places_[part];
+    if (rows == 0 || place.is_read) continue;
+    if (place.is_leased) {
+      place.is_read = read_in_place(part, out, result);
+      place.needs_values = !place.is_read;
+      if (place.needs_values) result.unread.push_back(part);
+      continue;
+    }
     const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());
     lookup_.scatter(part, {values, std::size_t{rows} * dim_}, dim_, out);
   }
+  return result;
+}
+
+bool worker_rows::read_in_place(std::uint32_t part, std::span<float> out, outcome& result) {
+  auto& place = places_[part];
+  const auto lease = runtime::decode_lease(place.lease);
+  const auto opened = lease ? place.rows.open(*lease, dim_) : lease.error();
+  if (!opened.ok()) {
+    place.unmappable = place.moves;
+    result.unmapped = opened;
+    return false;
+  }
+  const auto ids = runtime::checked_row_request(requests_[part].bytes()).ids;
+  return place.rows.gather(ids, lookup_, part, out);
 }
 
 void worker_rows::write_scan(std::uint32_t part, std::optional<std::uint64_t> after) {
@@ -111,6 +145,10 @@ runtime::expected<runtime::row_batch> worker_rows::page(std::uint32_t part) cons
 
 std::span<std::byte> worker_rows::room(std::uint32_t part, std::uint64_t bytes) {
   auto& answer = answers_[part];
+  auto& place = places_[part];
+  place.is_leased =
+      !answer.is_page && bytes == place.lease.size() && bytes < answer.bytes.size();
+  if (place.is_leased) return place.lease;
   const bool fits =
       answer.is_page ? bytes <= answer.bytes.size() : bytes == answer.bytes.size();
   if (!fits) return {};

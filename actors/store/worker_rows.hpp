@@ -19,6 +19,8 @@
 #include "runtime/batches/batch_writer.hpp"
 #include "runtime/batches/row_request.hpp"
 #include "runtime/parts/cache_lines.hpp"
+#include "runtime/parts/leased_rows.hpp"
+#include "runtime/parts/row_lease.hpp"
 
 namespace tidegate::actors {
 
@@ -47,17 +49,23 @@ class worker_rows {
   // Writes the requests for rows, with room for their answers. Returns the parts that are
   // asked. Errors: over_limit.
   runtime::expected<part_list> write_gather(std::span<const std::uint64_t> ids);
-  // Puts the answers where their ids were. `out`: `dim` values of each.
-  void scatter(std::span<float> out) const;
+  // Puts the rows where their ids were: those of answers, and those that answers let be read in
+  // place. `out`: `dim` values of each id. What could not be read in place is asked for anew:
+  // its answer is values.
+  struct outcome {
+    part_list unread;
+    runtime::status unmapped;  // why the memory of a shard cannot be read, if it cannot
+  };
+  outcome scatter(std::span<float> out);
   // Writes a request for the next page of one part; without `after` for the first.
   void write_scan(std::uint32_t part, std::optional<std::uint64_t> after);
   // Returns the page that has arrived. Errors: corrupt.
   runtime::expected<runtime::row_batch> page(std::uint32_t part) const;
   std::uint32_t page_rows() const noexcept { return page_rows_; }
 
-  std::span<const std::byte> request(std::uint32_t part) const {
-    return requests_[part].bytes();
-  }
+  // The request for a part, to its shard. `moves`: how often that shard has moved, if its
+  // memory may be mapped here.
+  std::span<const std::byte> request(std::uint32_t part, std::optional<std::uint32_t> moves);
   // Where so many bytes of an answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
 
@@ -68,7 +76,18 @@ class worker_rows {
     bool is_page = false;      // may be shorter
     std::uint64_t filled = 0;  // by what arrives
   };
+  // Of a part whose shard is on this host.
+  struct place_in_shard {
+    runtime::leased_rows rows;
+    alignas(runtime::row_batch_alignment) std::array<std::byte, runtime::row_lease_bytes> lease;
+    std::optional<std::uint32_t> moves;       // of the shard that is asked
+    std::optional<std::uint32_t> unmappable;  // moves of one whose memory cannot be read
+    bool is_leased = false;                   // in the answer that has arrived
+    bool needs_values = false;                // of the gather under way
+    bool is_read = false;                     // likewise
+  };
 
+  bool read_in_place(std::uint32_t part, std::span<float> out, outcome& result);
   runtime::status check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const;
 
   std::string name_;
@@ -81,6 +100,7 @@ class worker_rows {
   std::array<std::vector<runtime::cache_lines>, policies::gradient_halves> batches_;  // by part
   std::vector<runtime::cache_lines> requests_;
   std::vector<answer_room> answers_;
+  std::vector<place_in_shard> places_;
 };
 
 }  // namespace tidegate::actors

@@ -148,6 +148,8 @@ enum class planted_bug : std::uint8_t {
   row_first_values_by_order,
   row_batch_of_the_other_half,
   row_state_not_in_checkpoints,
+  row_lease_not_checked,
+  row_lease_of_another_version,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -172,7 +174,7 @@ inline constexpr auto planted_range_bug_last = planted_bug::untouched_chunks_not
 inline constexpr auto planted_call_bug_first = planted_bug::call_ends_the_lease;
 inline constexpr auto planted_call_bug_last = planted_bug::call_takes_the_place_of_the_pull;
 inline constexpr auto planted_row_bug_first = planted_bug::row_changes_not_noted;
-inline constexpr auto planted_row_bug_last = planted_bug::row_state_not_in_checkpoints;
+inline constexpr auto planted_row_bug_last = planted_bug::row_lease_of_another_version;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -91,11 +91,9 @@ void batch_writer::scatter(std::uint32_t part, std::span<const float> values, st
   TIDEGATE_ASSERT(
       values.size() == std::size_t{rows_[part]} * dim && out.size() == entries_.size() * dim,
       "values of each row, and room for each id");
-  const float* from = values.data();
-  for (auto i = begins_[part]; i < begins_[part + 1]; ++i) {
-    if (i > begins_[part] && entries_[i].id != entries_[i - 1].id) from += dim;
-    std::copy_n(from, dim, out.data() + std::size_t{entries_[i].index} * dim);
-  }
+  visit_ids(part, [&](std::size_t row, std::size_t index) {
+    std::copy_n(values.data() + row * dim, dim, out.data() + index * dim);
+  });
 }
 
 void batch_writer::write(std::uint32_t part, std::span<const float> gradients,

@@ -32,6 +32,17 @@ class batch_writer {
   void scatter(std::uint32_t part, std::span<const float> values, std::uint32_t dim,
                std::span<float> out) const;
 
+  // Calls visit(row, index) for each id of a part: the row-th of write_ids(), and the index-th
+  // of what begin() was given.
+  template <class Visit>
+  void visit_ids(std::uint32_t part, const Visit& visit) const {
+    std::uint32_t row = 0;
+    for (auto i = begins_[part]; i < begins_[part + 1]; ++i) {
+      if (i > begins_[part] && entries_[i].id != entries_[i - 1].id) ++row;
+      visit(row, entries_[i].index);
+    }
+  }
+
   // Writes the batch of a part to memory of row_batch_bytes(rows_of(part), dim). `gradients`:
   // of each id of the push in turn, `dim` values.
   void write(std::uint32_t part, std::span<const float> gradients, std::uint32_t dim,

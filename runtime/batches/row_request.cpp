@@ -31,6 +31,15 @@ std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t
   return {reinterpret_cast<std::uint64_t*>(memory.data() + row_batch_alignment), ids};
 }
 
+void let_lease(std::span<std::byte> gather, bool may_lease) {
+  row_request_header header;
+  TIDEGATE_ASSERT(gather.size() >= sizeof header, "a gather");
+  std::memcpy(&header, gather.data(), sizeof header);
+  TIDEGATE_ASSERT(header.kind == row_request_kind::gather, "a gather");
+  header.may_lease = may_lease ? 1 : 0;
+  std::memcpy(gather.data(), &header, sizeof header);
+}
+
 void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                 std::optional<std::uint64_t> after) {
   TIDEGATE_ASSERT(memory.size() == scan_request_bytes && is_aligned_as_batch(memory.data()),
@@ -55,6 +64,8 @@ expected<row_request> request_at(std::span<const std::byte> memory) {
     case row_request_kind::gather:
       if (memory.size() != gather_request_bytes(header.rows))
         return bad_request("has " + std::to_string(header.rows) + " ids in another size");
+      if (header.may_lease > 1) return bad_request("says neither yes nor no to a lease");
+      request.may_lease = header.may_lease == 1;
       request.ids = {
           reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
           header.rows};

@@ -6,9 +6,11 @@
 //            of 64 bytes
 //
 // A gather is answered with `rows` times dim float32, in the order of the ids, and zeros to the
-// next multiple of 64 bytes. A scan is answered with a batch (row_batch.hpp) of at most `rows`
-// rows, which ascend; a batch with fewer ends the part. Numbers are little-endian, memory is
-// aligned to 64 bytes. Plain views of the caller's memory, any thread.
+// next multiple of 64 bytes; or, if it lets the answer be one, with a lease on where the rows
+// lie (runtime/parts/row_lease.hpp), which is shorter. A scan is answered with a batch
+// (row_batch.hpp) of at most `rows` rows, which ascend; a batch with fewer ends the part.
+// Numbers are little-endian, memory is aligned to 64 bytes. Plain views of the caller's memory,
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,7 @@ struct row_request_header {
   row_request_kind kind = row_request_kind::gather;
   std::uint32_t rows = 0;       // gather: ids; scan: of a page at most
   std::uint32_t has_after = 0;  // scan: 1 if the page begins behind the id `after`
-  std::uint32_t reserved = 0;
+  std::uint32_t may_lease = 0;  // gather: 1 if the answer may be a lease
   std::uint64_t after = 0;
 };
 
@@ -35,6 +37,7 @@ struct row_request_header {
 struct row_request {
   row_request_kind kind = row_request_kind::gather;
   std::span<const std::uint64_t> ids;  // gather
+  bool may_lease = false;              // gather
   std::uint32_t rows_max = 0;          // scan
   std::optional<std::uint64_t> after;  // scan: only rows above it
 };
@@ -50,6 +53,8 @@ constexpr std::uint64_t gather_answer_bytes(std::uint64_t ids, std::uint32_t dim
 // Writes the header of a gather of so many ids and the zeros behind them; the caller writes the
 // ids, which it returns. `memory`: gather_request_bytes(ids), aligned (asserted).
 std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids);
+// Says whether the answer to a gather that is written may be a lease.
+void let_lease(std::span<std::byte> gather, bool may_lease);
 // Writes a scan. `memory`: scan_request_bytes, aligned (asserted).
 void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                 std::optional<std::uint64_t> after);

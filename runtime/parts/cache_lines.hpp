@@ -29,6 +29,10 @@ class cache_lines {
     const auto into = resize(bytes.size());
     if (!bytes.empty()) std::memcpy(into.data(), bytes.data(), bytes.size());
   }
+  std::span<std::byte> bytes() noexcept {
+    if (blocks_.empty()) return {};
+    return {reinterpret_cast<std::byte*>(blocks_.back().get()), bytes_};
+  }
   std::span<const std::byte> bytes() const noexcept {
     if (blocks_.empty()) return {};
     return {reinterpret_cast<const std::byte*>(blocks_.back().get()), bytes_};

@@ -7,6 +7,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/parts/row_lease.hpp"
 
 namespace tidegate::runtime {
 
@@ -101,12 +102,24 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
                              std::span<std::byte> into) const {
   if (request.kind == row_request_kind::scan) return scan(version_buffer, request, into);
   TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
+  if (may_lease(version_buffer, request)) {
+    encode({.place = table_.place(), .version = table_.view().version()},
+           into.first(row_lease_bytes));
+    return row_lease_bytes;
+  }
   const auto floats = request.ids.size() * dim();
   auto* values = reinterpret_cast<float*>(into.data());
   gather(version_buffer, request.ids, {values, floats});
   std::fill(into.begin() + static_cast<std::ptrdiff_t>(floats * sizeof(float)), into.end(),
             std::byte{0});
   return into.size();
+}
+
+// A reader is told of values and leases by their sizes.
+bool row_part::may_lease(std::uint32_t version_buffer, const row_request& request) const {
+  return request.may_lease && answer_bytes(request) > row_lease_bytes &&
+         (is_among(current_, version_buffer) ||
+          is_planted(planted_bug::row_lease_of_another_version));
 }
 
 // From the newest to the one that the version buffer lies before.

@@ -58,7 +58,8 @@ class row_part {
   // Returns how many bytes answer() writes at most.
   std::uint64_t answer_bytes(const row_request& request) const;
   // Answers a request as of this version buffer, that of the current version or one that is
-  // kept. `into`: answer_bytes(request), aligned as batches are. Returns the bytes written.
+  // kept; with a lease on the current version where the request lets it and values would be
+  // longer. `into`: answer_bytes(request), aligned as batches are. Returns the bytes written.
   std::size_t answer(std::uint32_t version_buffer, const row_request& request,
                      std::span<std::byte> into) const;
 
@@ -129,6 +130,7 @@ class row_part {
   // Ascending, of the current version; sorted anew after a step.
   const std::vector<sorted_row>& sorted_rows() const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
+  bool may_lease(std::uint32_t version_buffer, const row_request& request) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
                    std::span<std::byte> into) const;
 

@@ -41,6 +41,8 @@ struct row_place {
   segment_name segment;
   row_shape shape;
   initial_values initial;
+
+  friend bool operator==(const row_place&, const row_place&) = default;
 };
 
 class row_table {

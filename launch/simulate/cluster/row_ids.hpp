@@ -10,7 +10,7 @@
 namespace tidegate::sim {
 
 inline constexpr std::uint32_t rows_per_part = 4;
-inline constexpr std::uint32_t row_dim = 3;
+inline constexpr std::uint32_t row_dim = 9;  // a part's rows are longer than a lease on them
 inline constexpr std::uint64_t floats_per_part = std::uint64_t{rows_per_part} * row_dim;
 
 // Returns the ids of a part, ascending. `key`: that of the table.

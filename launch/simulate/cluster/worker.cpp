@@ -135,22 +135,31 @@ void worker::ask_coordinator(const policies::session_step& step, answer_to back)
   }
 }
 
+namespace {
+
+auto answer_with(answer_to back) {
+  return [back = std::move(back)](reply_code code) {
+    back({code == reply_code::ok
+              ? runtime::status()
+              : runtime::status(runtime::errc::refused, std::string(to_string(code))),
+          {}});
+  };
+}
+
+}  // namespace
+
 void worker::perform(const policies::session_step& step, answer_to back) {
   if (actors::is_question(step.kind)) return ask_coordinator(step, std::move(back));
   switch (step.kind) {
     case action::attach:
       return attach(step.grant, std::move(back));
     case action::farewell:
-      return begin(
-          [](auto& core, auto op, auto& out) { return core.finish(op, out); },
-          [back = std::move(back)](reply_code code) {
-            back({code == reply_code::ok
-                      ? runtime::status()
-                      : runtime::status(runtime::errc::refused, std::string(to_string(code))),
-                  {}});
-          });
+      return begin([](auto& core, auto op, auto& out) { return core.finish(op, out); },
+                   answer_with(std::move(back)));
     case action::pull_to_end:
-      return pull_to_end(step.grant.table, std::move(back));
+      tables_.begin_pull(step.grant.table);
+      return pull(step.grant.table, policies::worker_core::extent::to_the_end, std::nullopt,
+                  answer_with(std::move(back)));
     case action::hash:
       tables_.read(~std::uint64_t{0}, true, step.grant.table);
       return back({});
@@ -174,20 +183,16 @@ void worker::opened(std::uint32_t table) {
   if (back) later(0, [back] { back({}); });  // out of the core's call
 }
 
-void worker::pull_to_end(std::uint32_t table, answer_to back) {
-  tables_.begin_pull(table);
+void worker::pull(std::uint32_t table, policies::worker_core::extent wanted,
+                  const std::optional<std::vector<std::uint32_t>>& chunks, callback then) {
   const auto asked = tables_.answer_of(table);
-  begin(
-      [table, asked](auto& core, auto op, auto& out) {
-        return core.pull(table, op, policies::worker_core::extent::to_the_end, out,
-                         std::nullopt, asked);
-      },
-      [back = std::move(back)](reply_code code) {
-        back({code == reply_code::ok
-                  ? runtime::status()
-                  : runtime::status(runtime::errc::refused, std::string(to_string(code))),
-              {}});
-      });
+  begin([&](auto& core, auto op,
+            auto& out) { return core.pull(table, op, wanted, out, chunks, asked); },
+        [this, table, wanted, then = std::move(then)](reply_code code) {
+          if (ended_ || code != reply_code::ok) return then(code);
+          const auto unread = tables_.take_rows(table);
+          unread ? pull(table, wanted, unread, then) : then(code);
+        });
 }
 
 void worker::begin(const start_of& start, callback then) {

@@ -48,10 +48,12 @@ class worker final : public frame_process,
   void perform(const policies::session_step& step, answer_to back);
   void ask_coordinator(const policies::session_step& step, answer_to back);
   void attach(const policies::table_grant& grant, answer_to back);
-  void pull_to_end(std::uint32_t table, answer_to back);
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
+  // Of all chunks or of these; rows that could not be read in place are pulled again.
+  void pull(std::uint32_t table, policies::worker_core::extent wanted,
+            const std::optional<std::vector<std::uint32_t>>& chunks, callback then);
   void ask_of_moves();
   void keep_state();
   void check_waiting() const;

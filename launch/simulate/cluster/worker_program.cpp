@@ -74,21 +74,15 @@ void worker::pull_all(std::function<void()> then) {
   auto left = std::make_shared<std::size_t>(ids_.size());
   auto shared = std::make_shared<std::function<void()>>(std::move(then));
   for (const auto table : ids_) {
-    const auto ranges = ranges_of(table);
-    const auto asked = tables_.answer_of(table);
     tables_.begin_pull(table);
-    begin(
-        [this, table, ranges, asked](auto& core, auto op, auto& out) {
-          return core.pull(table, op, extent::as_policy, out, tables_.chunks_of(table, ranges),
-                           asked);
-        },
-        [this, left, shared, table](reply_code code) {
-          if (ended_) return;
-          if (code != reply_code::ok)
-            return give_up("a pull is refused: " + std::string(to_string(code)));
-          tables_.read(clock_, false, table);
-          if (--*left == 0) (*shared)();
-        });
+    pull(table, extent::as_policy, tables_.chunks_of(table, ranges_of(table)),
+         [this, left, shared, table](reply_code code) {
+           if (ended_) return;
+           if (code != reply_code::ok)
+             return give_up("a pull is refused: " + std::string(to_string(code)));
+           tables_.read(clock_, false, table);
+           if (--*left == 0) (*shared)();
+         });
   }
   maybe_mistake();
 }

@@ -89,6 +89,14 @@ void worker_tables::begin_pull(std::uint32_t id) {
     world_.check.fail("in order", owner_.name() + ": rows cannot be asked for");
 }
 
+std::optional<worker_tables::part_list> worker_tables::take_rows(std::uint32_t id) {
+  auto& table = tables_.at(id);
+  if (!table.rows) return {};
+  auto [unread, unmapped] = table.rows->scatter(*table.room);
+  if (unread.empty()) return {};
+  return unread;
+}
+
 memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
   const auto& source = core_->tables().sources_of(table.grant.table)[chunk];
@@ -107,10 +115,10 @@ memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t 
 void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
   auto& table = tables_.at(id);
   table.parameters.resize(table.elements());
-  if (table.rows) table.rows->scatter(*table.room);
   const auto sources = core_->tables().sources_of(id);
   for (const auto& place : table.grant.places) {
-    if (!sources[place.chunk].is_current) continue;
+    // Rows are pulled of all parts, of some of them again.
+    if (!table.rows && !sources[place.chunk].is_current) continue;
     check_source(table, place);
     const auto values = chunk_values(table, place.chunk).values();
     world_.check.pulled(welcome_.token, id, place.chunk,
@@ -174,11 +182,12 @@ worker_tables::ranges worker_tables::draw_ranges(std::uint32_t id, draws& chance
   return drawn;
 }
 
-std::optional<std::span<const std::uint32_t>> worker_tables::chunks_of(
-    std::uint32_t id, const std::optional<ranges>& of) {
+std::optional<worker_tables::part_list> worker_tables::chunks_of(
+    std::uint32_t id, const std::optional<ranges>& of) const {
   if (!of) return std::nullopt;
-  policies::find_chunks(tables_.at(id).grant.places, *of, found_);
-  return found_;
+  part_list found;
+  policies::find_chunks(tables_.at(id).grant.places, *of, found);
+  return found;
 }
 
 std::optional<std::span<const std::uint32_t>> worker_tables::written_chunks(

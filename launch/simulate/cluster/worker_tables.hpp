@@ -56,14 +56,18 @@ class worker_tables final : public actors::worker_memory {
     using kind = policies::worker_core::answer_kind;
     return has_rows(table) ? kind::results : kind::parameters;
   }
+  // Takes what a pull of rows has brought, or lets be read in place. Returns the parts that are
+  // to be pulled again, if there are some.
+  using part_list = actors::worker_rows::part_list;
+  std::optional<part_list> take_rows(std::uint32_t table);
   // A pull of all rows of a table begins.
   void begin_pull(std::uint32_t table);
   // Some ranges of the table, at least one.
   ranges draw_ranges(std::uint32_t table, draws& chance) const;
-  // The chunks that they touch, valid until the next call; nothing: all.
-  std::optional<std::span<const std::uint32_t>> chunks_of(std::uint32_t table,
-                                                          const std::optional<ranges>& of);
-  // The chunks that were written in this half; likewise.
+  // The chunks that they touch; nothing: all.
+  std::optional<part_list> chunks_of(std::uint32_t table,
+                                     const std::optional<ranges>& of) const;
+  // The chunks that were written in this half, valid until the next call; nothing: all.
   std::optional<std::span<const std::uint32_t>> written_chunks(std::uint32_t table,
                                                                std::uint32_t half) const;
   std::size_t chunks() const noexcept { return chunks_; }
@@ -106,9 +110,10 @@ class worker_tables final : public actors::worker_memory {
   // the version is the same for sure.
   void begin_call(std::uint32_t table);
   void check_call(std::uint32_t table) const;
-  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk) const override {
-    const auto& known = tables_.at(table);
-    return known.rows ? known.rows->request(chunk) : known.function;
+  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
+                                     std::optional<std::uint32_t> moves) override {
+    auto& known = tables_.at(table);
+    return known.rows ? known.rows->request(chunk, moves) : known.function;
   }
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override {
@@ -174,7 +179,6 @@ class worker_tables final : public actors::worker_memory {
   policies::worker_welcome welcome_;
   const policies::worker_core* core_ = nullptr;
   std::map<std::uint32_t, table_state> tables_;
-  std::vector<std::uint32_t> found_;    // chunks, of the last ranges
   std::size_t chunks_ = 0;              // of all tables
   std::vector<std::byte> device_name_;  // of its gradients; empty: it has no device
   std::map<policies::operation, push> pushes_;

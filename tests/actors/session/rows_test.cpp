@@ -1,7 +1,9 @@
 // Tables of rows by id, against a real cluster in this process.
 #include <atomic>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -222,6 +224,32 @@ TEST_F(session_row_table, only_what_is_pushed_is_made) {
                  }).ok());
     EXPECT_EQ(rows, (std::map<std::uint64_t, floats>{{5, {1.5F, 1.0F}}, {7, {0, -1}}}));
   });
+}
+
+// Mappings of tables of rows that this process may only read: those of workers.
+std::size_t rows_mapped_to_read() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("r--s") != std::string::npos && line.find("/memfd:rows") != std::string::npos)
+      ++count;
+  return count;
+}
+
+TEST_F(session_row_table, are_read_where_shards_of_this_host_keep_them) {
+  run([](session& s, const auto& t) {
+    ids_t ids(400);
+    std::iota(ids.begin(), ids.end(), 0);
+    floats got(ids.size() * 2);
+    for (std::uint64_t clock = 0; clock < 3; ++clock) {
+      ASSERT_TRUE(t.push(ids, floats(got.size(), 2.0F)).wait().ok());
+      ASSERT_TRUE(s.clock().ok());
+      ASSERT_TRUE(t.pull(ids, got).wait().ok());
+      EXPECT_EQ(got, floats(got.size(), 3 - static_cast<float>(clock + 1)));
+      EXPECT_EQ(rows_mapped_to_read(), 4U) << "one for each part";
+    }
+  });
+  EXPECT_EQ(rows_mapped_to_read(), 0U);
 }
 
 TEST_F(session_row_table, of_nothing_are_nothing) {

@@ -116,6 +116,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_first_values_by_order, 1},
       {bug::row_batch_of_the_other_half, 1},
       {bug::row_state_not_in_checkpoints, 3},
+      {bug::row_lease_not_checked, 171},
+      {bug::row_lease_of_another_version, 76},
   };
   return seeds;
 }

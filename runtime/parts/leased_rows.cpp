@@ -1,0 +1,57 @@
+#include "runtime/parts/leased_rows.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+// Rows ahead of the one that is copied: they come from anywhere in the part.
+constexpr std::size_t rows_ahead = 12;
+constexpr std::size_t floats_per_line = 16;
+
+}  // namespace
+
+status leased_rows::open(const row_lease& lease, std::uint32_t dim) {
+  const bool is_mapped = reader_ && lease_.place == lease.place;
+  lease_ = lease;
+  if (is_mapped) return {};
+  reader_.reset();
+  if (lease.place.shape.dim != dim)
+    return {errc::corrupt, "a lease on rows of " + std::to_string(lease.place.shape.dim) +
+                               " values; those of the table have " + std::to_string(dim)};
+  auto reader = row_reader::open(lease.place);
+  if (!reader) return reader.error();
+  reader_.emplace(std::move(*reader));
+  return {};
+}
+
+bool leased_rows::gather(std::span<const std::uint64_t> ids, const batch_writer& places,
+                         std::uint32_t part, std::span<float> out) {
+  TIDEGATE_ASSERT(reader_ && ids.size() == places.rows_of(part), "the ids of a part");
+  const auto& view = reader_->view();
+  const std::size_t dim = view.dim();
+  numbers_.resize(ids.size());
+  view.index().find(ids, numbers_);
+  const auto& slabs = view.slabs();
+  places.visit_ids(part, [&](std::size_t row, std::size_t index) {
+    if (row + rows_ahead < numbers_.size() && numbers_[row + rows_ahead] != no_row) {
+      const auto* ahead = slabs.values(numbers_[row + rows_ahead]);
+      for (std::size_t i = 0; i < dim; i += floats_per_line) __builtin_prefetch(ahead + i);
+    }
+    const auto to = out.subspan(index * dim, dim);
+    if (numbers_[row] == no_row)
+      write_initial(lease_.place.initial, ids[row], to);
+    else
+      std::copy_n(slabs.values(numbers_[row]), dim, to.data());
+  });
+  row_view::end_of_read();
+  return view.version() == lease_.version || is_planted(planted_bug::row_lease_not_checked);
+}
+
+}  // namespace tidegate::runtime
