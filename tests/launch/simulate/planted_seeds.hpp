@@ -111,7 +111,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_state_not_handed_over, 4},
       {bug::row_kept_versions_swapped, 4},
       {bug::row_answer_of_the_current_version, 76},
-      {bug::row_oldest_change_forgotten, 4},
+      {bug::row_oldest_change_forgotten, 46},
       {bug::row_duplicates_take_the_last, 1},
       {bug::row_first_values_by_order, 1},
       {bug::row_batch_of_the_other_half, 1},
