@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,3 +64,21 @@ def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
     rough = run("rough", **{"faults.at": "{clock 100: kill shard-0, clock 200: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
     assert rough.metrics == calm.metrics
+
+
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="man pages come from Debian's packages")
+def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="scripts/test --without torch")
+    example = HERE / "examples/languages"
+    subprocess.run([sys.executable, "-B", example / "prepare.py", "--output", tmp_path / "data"], check=True)
+    command = json.dumps([sys.executable, str(example / "languages.py"), "--data", str(tmp_path / "data"), "--epochs", "1"])
+
+    def run(name: str, **settings: object) -> tidegate.Result:
+        return tidegate.launch(example / "languages_pytorch.yaml", run_dir=tmp_path / name,
+                               set={"jobs.languages.command": command, **settings})
+
+    calm = run("calm")
+    assert calm.metrics["test_accuracy"] > 0.97
+    rough = run("rough", **{"faults.at": "{clock 30: kill worker-languages-1, clock 60: kill shard-0, "
+                                         "clock 100: kill coordinator-0}"})
+    assert rough.parameters_sha256 == calm.parameters_sha256
