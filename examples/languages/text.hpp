@@ -18,7 +18,8 @@ struct paragraph {
 
 inline constexpr std::uint32_t languages = 16;
 
-// Reads a file that prepare.py has written. Errors: not_found, corrupt (a line of another form).
+// Reads a file that prepare.py has written. Errors: not_found, corrupt (a line of another
+// form).
 expected<std::vector<paragraph>> read_paragraphs(const std::string& path);
 
 // Returns the ids of all n-grams of 1 to 3 characters, in 2^22: an n-gram as three numbers of
