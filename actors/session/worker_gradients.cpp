@@ -103,6 +103,8 @@ bool worker::pulls_on_device(std::uint32_t table) const {
 // The shard's next process knows nothing of devices yet, and is pushed again what the one
 // before has not acknowledged.
 void worker::on_shard_moved(const policies::shard_moved& moved) {
+  for (auto& [id, table] : tables_)
+    if (table.rows) table.rows->let_go();
   if (devices_.tables() == nullptr) return shell_.shard_moved(moved);
   devices_.hold([this] { return bring_to_host(); },
                 [this, moved](const status& outcome) {

@@ -95,8 +95,9 @@ std::span<const std::byte> worker_rows::request(std::uint32_t part,
   const auto request = requests_[part].bytes();
   auto& place = places_[part];
   place.moves = moves;
-  if (!answers_[part].is_page)
-    runtime::let_lease(request, moves && moves != place.unmappable && !place.needs_values);
+  place.may_lease =
+      !answers_[part].is_page && moves && moves != place.unmappable && !place.needs_values;
+  if (!answers_[part].is_page) runtime::let_lease(request, place.may_lease);
   return request;
 }
 
@@ -131,6 +132,10 @@ bool worker_rows::read_in_place(std::uint32_t part, std::span<float> out, outcom
   return place.rows.gather(ids, lookup_, part, out);
 }
 
+void worker_rows::let_go() {
+  for (auto& place : places_) place.rows.close();
+}
+
 void worker_rows::write_scan(std::uint32_t part, std::optional<std::uint64_t> after) {
   runtime::write_scan(requests_[part].resize(runtime::scan_request_bytes), page_rows_, after);
   auto& answer = answers_[part];
@@ -147,7 +152,7 @@ std::span<std::byte> worker_rows::room(std::uint32_t part, std::uint64_t bytes) 
   auto& answer = answers_[part];
   auto& place = places_[part];
   place.is_leased =
-      !answer.is_page && bytes == place.lease.size() && bytes < answer.bytes.size();
+      place.may_lease && bytes == place.lease.size() && bytes < answer.bytes.size();
   if (place.is_leased) return place.lease;
   const bool fits =
       answer.is_page ? bytes <= answer.bytes.size() : bytes == answer.bytes.size();

@@ -63,6 +63,10 @@ class worker_rows {
   runtime::expected<runtime::row_batch> page(std::uint32_t part) const;
   std::uint32_t page_rows() const noexcept { return page_rows_; }
 
+  // Lets go of the memory of shards: one has moved, and what it had shall not stay because of
+  // us.
+  void let_go();
+
   // The request for a part, to its shard. `moves`: how often that shard has moved, if its
   // memory may be mapped here.
   std::span<const std::byte> request(std::uint32_t part, std::optional<std::uint32_t> moves);
@@ -81,6 +85,7 @@ class worker_rows {
     runtime::leased_rows rows;
     alignas(runtime::row_batch_alignment) std::array<std::byte, runtime::row_lease_bytes> lease;
     std::optional<std::uint32_t> moves;       // of the shard that is asked
+    bool may_lease = false;                   // says the request
     std::optional<std::uint32_t> unmappable;  // moves of one whose memory cannot be read
     bool is_leased = false;                   // in the answer that has arrived
     bool needs_values = false;                // of the gather under way

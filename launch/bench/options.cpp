@@ -7,6 +7,7 @@
 #include <boost/program_options.hpp>
 
 #include "launch/bench/device_bench.hpp"
+#include "launch/bench/exchange.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/measure.hpp"
 #include "launch/bench/pattern.hpp"
@@ -241,13 +242,16 @@ bench_options defaults_of(subject measured) {
 status check_exactness(const bench_options& all) {
   const auto each = std::uint64_t{all.workers} * exchanges_of_iteration(all.repeats);
   const auto allowed = exact_steps_max / each;
-  if (all.iterations + all.warmup <= allowed) return {};
+  auto iterations = all.iterations;
+  if (iterations == 0)
+    for (const auto bytes : all.bytes)
+      iterations = std::max(iterations, default_iterations(bytes));
+  if (iterations + all.warmup <= allowed) return {};
   const auto repeat = all.repeats > 1 ? " and --repeat " + std::to_string(all.repeats) : "";
-  return bad("--iterations " + std::to_string(all.iterations) + ": with " +
-             std::to_string(all.workers) + " workers" + repeat +
-             " the sums would not stay exact; allowed: " +
-             std::to_string(allowed - std::min<std::uint64_t>(allowed, all.warmup)) +
-             " at most");
+  return bad(
+      "--iterations " + std::to_string(iterations) + ": with " + std::to_string(all.workers) +
+      " workers" + repeat + " the sums would not stay exact; allowed: " +
+      std::to_string(allowed - std::min<std::uint64_t>(allowed, all.warmup)) + " at most");
 }
 
 status check_together(const bench_options& all) {

@@ -312,8 +312,16 @@ void client_core::carry_out() {
   for (const auto& item : effects_.sends) send(item);
   if (effects_.commit && late) shell_.commit(*effects_.commit);
   if (has_all_tables()) send(norms_.begin(shards()));
-  for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
+  // Who hears of an end may begin another operation, and come here again from within.
+  const bool is_outermost = dones_.empty();
+  dones_.insert(dones_.end(), effects_.dones.begin(), effects_.dones.end());
   effects_.clear();
+  if (!is_outermost) return;
+  for (std::size_t i = 0; i < dones_.size(); ++i) {
+    const auto done = dones_[i];
+    shell_.done(done.op, done.code);
+  }
+  dones_.clear();
 }
 
 frame_header client_core::header_for(frame_kind kind, std::uint32_t table,

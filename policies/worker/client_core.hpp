@@ -3,7 +3,8 @@
 // with this worker is told where the gradients lie, and says where the parameters are.
 //
 // Everything that touches memory or a network is the shell's: an actor, or a simulated process.
-// One thread. No function of the shell may call back. Once warm, nothing allocates.
+// One thread. No function of the shell may call back, but done(), which may begin operations
+// and carry them out. Once warm, nothing allocates.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +88,8 @@ class client_core {
               std::uint32_t incarnation);
 
   // Opens a table, whose chunks `places` covers. `shares`: returns true if this shard shares
-  // memory with us; not kept. A table of rows is pushed and pulled in frames all the same.
+  // memory with us; not kept. A table of rows is attached nowhere: its
+  // shards say with each answer where rows lie.
   // client_shell::opened() follows, perhaps from within.
   void open(std::uint32_t table, std::vector<chunk_place> places,
             const std::function<bool(std::uint32_t shard)>& shares, bool has_rows = false);
@@ -203,6 +205,7 @@ class client_core {
   std::uint32_t tables_of_job_;  // 0: not known
   worker_core worker_;
   worker_effects effects_;
+  std::vector<worker_effects::done> dones_;  // that are being told
   std::map<std::uint32_t, table_state> tables_;
   std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards

@@ -20,6 +20,9 @@ class leased_rows {
   // `dim`: values of a row. Errors: those of row_reader::open; corrupt (rows of another size).
   status open(const row_lease& lease, std::uint32_t dim);
 
+  // Lets go of the memory, which open() maps again.
+  void close() { reader_.reset(); }
+
   // Writes the values of a part's rows to where their ids are in what `places` was given, of
   // which `ids` are those of this part, ascending. Returns false if somebody has written since
   // the owner gave the lease that was opened last: then what was written means nothing.

@@ -12,6 +12,7 @@ expected<row_reader> row_reader::open(const row_place& place) {
   if (memory->size() < layout->bytes)
     return fail(errc::corrupt, "a table of rows of " + std::to_string(memory->size()) +
                                    " bytes; its shape needs " + std::to_string(layout->bytes));
+  memory->hide();  // a table has many parts, and the mapping needs no descriptor
   const row_view view(memory->data(), *layout, place.initial);
   return row_reader(std::move(*memory), view);
 }

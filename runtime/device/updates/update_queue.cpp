@@ -187,7 +187,6 @@ bool update_queue::is_done(ticket of) {
 std::optional<completion> update_queue::poll() {
   if (is_planted(planted_bug::device_waits_on_the_reactor)) is_ok(device_.synchronize());
   take_results();
-  queue_waiting();
   // A read has no inputs.
   while (inputs_read_ < submitted_ && at(inputs_read_ + 1).kind == operation_kind::read)
     ++inputs_read_;
@@ -206,6 +205,7 @@ std::optional<completion> update_queue::poll() {
     at(done_).keeps.reset();
     return news_of(done_, news::done);
   }
+  queue_waiting();  // now that all news have made room: steps come together into one launch
   return std::nullopt;
 }
 

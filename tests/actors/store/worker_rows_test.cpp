@@ -1,0 +1,167 @@
+#include "actors/store/worker_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/parts/row_part.hpp"
+
+namespace tidegate::actors {
+namespace {
+
+using runtime::row_part;
+
+constexpr std::uint32_t row_floats = 40;
+constexpr std::uint64_t job_seed = 5;
+
+// A worker, and the only part of its table as the shard has it.
+class rows_of_a_worker : public testing::Test {
+ protected:
+  rows_of_a_worker() : rows_(grant(), job_seed) {
+    std::iota(ids_.begin(), ids_.end(), 1);
+    out_.resize(ids_.size() * row_floats);
+    move();
+  }
+  static policies::table_grant grant() {
+    policies::table_grant grant;
+    grant.name = "user";
+    grant.elements = 1;
+    grant.rows.dim = row_floats;
+    return grant;
+  }
+  // Its rows are in another place from now on, those that were pushed are gone.
+  void move() {
+    runtime::row_part_options options;
+    options.rows = {.name = "user", .capacity = 100, .dim = row_floats};
+    options.keeps = 1;
+    auto part = row_part::create(options);
+    ASSERT_TRUE(part);
+    part_ = std::make_unique<row_part>(std::move(*part));
+    version_ = 0;
+  }
+  void step() {
+    const auto parts = rows_.write_push(0, ids_, std::vector<float>(out_.size(), 1.0F));
+    ASSERT_TRUE(parts);
+    const auto batch = runtime::read_row_batch(rows_.batch(0, 0), row_floats);
+    const runtime::batch_merger::input input{0, *batch};
+    ASSERT_TRUE(
+        part_->apply({.options = {}, .from = version_, .to = version_ + 1}, {&input, 1}).ok());
+    ++version_;
+  }
+
+  // The shard answers what the worker asks it. Returns how many bytes that were; 0: refused.
+  std::size_t answer(std::optional<std::uint32_t> moves) {
+    const auto request = *runtime::read_row_request(rows_.request(0, moves));
+    runtime::cache_lines room;
+    const auto into = room.resize(part_->answer_bytes(request));
+    const auto bytes = part_->answer(version_, request, into);
+    return take(into.first(bytes)) ? bytes : 0;
+  }
+  bool take(std::span<const std::byte> answer) {
+    const auto room = rows_.room(0, answer.size());
+    if (room.size() != answer.size()) return false;
+    std::copy(answer.begin(), answer.end(), room.begin());
+    return true;
+  }
+  std::size_t bytes_of_values() const {
+    return runtime::gather_answer_bytes(ids_.size(), row_floats);
+  }
+  // Whether the pull has ended with the rows of the part as they are.
+  void expect_read() {
+    const auto [unread, unmapped] = rows_.scatter(out_);
+    EXPECT_TRUE(unread.empty());
+    EXPECT_TRUE(unmapped.ok()) << unmapped.message();
+    std::vector<float> expected(out_.size());
+    part_->gather(version_, ids_, expected);
+    EXPECT_EQ(out_, expected);
+  }
+
+  std::vector<std::uint64_t> ids_ = std::vector<std::uint64_t>(8);
+  std::vector<float> out_;
+  worker_rows rows_;
+  std::unique_ptr<row_part> part_;
+  std::uint32_t version_ = 0;
+};
+
+TEST_F(rows_of_a_worker, are_read_in_place_on_one_host_and_sent_elsewhere) {
+  for (const std::optional<std::uint32_t> moves :
+       {std::optional(0U), std::optional<std::uint32_t>()}) {
+    step();
+    ASSERT_TRUE(rows_.write_gather(ids_));
+    EXPECT_EQ(answer(moves), moves ? runtime::row_lease_bytes : bytes_of_values());
+    expect_read();
+  }
+}
+
+TEST_F(rows_of_a_worker, that_are_stepped_before_they_are_read_are_sent_once) {
+  step();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+  step();
+  const auto late = rows_.scatter(out_);
+  EXPECT_EQ(late.unread, worker_rows::part_list{0});
+  EXPECT_TRUE(late.unmapped.ok());
+  EXPECT_EQ(answer(0), bytes_of_values());
+  expect_read();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes) << "the next pull is in place again";
+  expect_read();
+}
+
+TEST_F(rows_of_a_worker, that_cannot_be_mapped_are_sent_until_their_shard_has_moved) {
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+  move();  // the memory that is leased has gone
+  const auto lost = rows_.scatter(out_);
+  EXPECT_EQ(lost.unread, worker_rows::part_list{0});
+  EXPECT_EQ(lost.unmapped.code(), runtime::errc::unavailable);
+  for (int pull = 0; pull < 2; ++pull) {
+    EXPECT_EQ(answer(0), bytes_of_values());
+    expect_read();
+    ASSERT_TRUE(rows_.write_gather(ids_));
+  }
+  EXPECT_EQ(answer(1), runtime::row_lease_bytes);
+  expect_read();
+}
+
+TEST_F(rows_of_a_worker, are_found_in_their_new_place_when_the_old_one_was_let_go) {
+  for (int pull = 0; pull < 3; ++pull) {
+    step();
+    ASSERT_TRUE(rows_.write_gather(ids_));
+    EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+    if (pull == 1) rows_.let_go();
+    expect_read();
+    rows_.let_go();
+    move();
+  }
+}
+
+TEST_F(rows_of_a_worker, a_lease_that_was_not_asked_for_is_refused) {
+  step();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  rows_.request(0, {});
+  std::vector<std::byte> lease(runtime::row_lease_bytes);
+  runtime::encode({.place = part_->table().place(), .version = part_->table().view().version()},
+                  lease);
+  EXPECT_FALSE(take(lease));
+}
+
+TEST_F(rows_of_a_worker, pages_are_never_leased) {
+  step();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+  expect_read();
+  rows_.write_scan(0, {});
+  EXPECT_EQ(answer(0), runtime::row_batch_bytes(ids_.size(), row_floats));
+  const auto page = rows_.page(0);
+  ASSERT_TRUE(page);
+  EXPECT_TRUE(std::equal(ids_.begin(), ids_.end(), page->ids.begin(), page->ids.end()));
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+  expect_read();
+}
+
+}  // namespace
+}  // namespace tidegate::actors
