@@ -6,7 +6,7 @@
 Downloads 16 packages with apt-get (17 MB; nothing is installed), and writes train.tsv and test.tsv: a line for each paragraph, the
 number of its language, a tab, its text. Which paragraphs are of the test is a function of their text, so a second run
 writes the same bytes from the same packages. A paragraph that more than one language has is left out, as those that nobody has
-translated yet; so is what reads as English elsewhere.
+translated yet; so is what reads as English elsewhere. Exit code 77: the packages cannot be had.
 """
 
 import argparse
@@ -26,6 +26,7 @@ PACKAGES = {"en": "manpages", "cs": "manpages-cs", "da": "manpages-da", "de": "m
 TRAIN_MOST = 1500  # paragraphs of a language
 TEST_MOST = 200
 LETTERS_MIN = 60
+MISSING = 77
 
 # A line of troff that begins a paragraph, and what is no text within one.
 BREAK = re.compile(r"^[.'](?:PP|P|LP|TP|IP|HP|SH|SS|sp|br|RS|RE|TH|nf|fi|EX|EE|Sh|Pp|It)\b|^\s*$")
@@ -39,15 +40,32 @@ def parse():
     return parser.parse_args()
 
 
+def run(folder, *command, **options):
+    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, **options)
+
+
+def download_archives(folder):
+    """With the lists of packages that this machine has, which may be old or none; else with lists of our own."""
+    wanted = ["download", "-q", *PACKAGES.values()]
+    try:
+        run(folder, "apt-get", *wanted, stderr=subprocess.DEVNULL)
+    except subprocess.CalledProcessError:
+        (folder / "lists/partial").mkdir(parents=True)
+        own = ["apt-get", "-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder}"]
+        run(folder, *own, "update", "-q")
+        run(folder, *own, *wanted)
+
+
 def download(folder):
     """The packages' files, by language."""
     try:
-        subprocess.run(["apt-get", "download", "-q", *PACKAGES.values()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        download_archives(folder)
         for language, package in PACKAGES.items():
             archive, = folder.glob(f"{package}_*.deb")
-            subprocess.run(["dpkg-deb", "-x", archive, folder / language], check=True)
+            run(folder, "dpkg-deb", "-x", archive, folder / language)
     except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"prepare.py: Debian's packages cannot be had: {error}; is this Debian, and has apt-get update been run?")
+        print(f"prepare.py: Debian's packages cannot be had: {error}; is this Debian, and is there a network?", file=sys.stderr)
+        sys.exit(MISSING)
     return {language: sorted((folder / language / "usr/share/man").rglob("*.gz")) for language in PACKAGES}
 
 

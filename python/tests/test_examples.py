@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,11 +65,13 @@ def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
     assert rough.metrics == calm.metrics
 
 
-@pytest.mark.skipif(shutil.which("apt-get") is None, reason="man pages come from Debian's packages")
 def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="scripts/test --without torch")
     example = HERE / "examples/languages"
-    subprocess.run([sys.executable, "-B", example / "prepare.py", "--output", tmp_path / "data"], check=True)
+    prepared = subprocess.run([sys.executable, "-B", example / "prepare.py", "--output", tmp_path / "data"])
+    if prepared.returncode == 77:
+        pytest.skip("Debian's packages cannot be had")
+    assert prepared.returncode == 0
     command = json.dumps([sys.executable, str(example / "languages.py"), "--data", str(tmp_path / "data"), "--epochs", "1"])
 
     def run(name: str, **settings: object) -> tidegate.Result:

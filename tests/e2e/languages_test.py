@@ -1,25 +1,27 @@
 """The example of rows by id on real data: the accuracy that it promises, and the same bits when processes are killed."""
 
 import json
-import shutil
 import tempfile
 import unittest
 
 from cluster import *
 
 EXAMPLE = SOURCE / "examples/languages"
+MISSING = 77
 KILLS = ("{clock 20: kill worker-languages-1, clock 40: kill shard-0, clock 60: kill coordinator-0, "
          "clock 75: kill worker-languages-0}")
 
 
-@unittest.skipIf(shutil.which("apt-get") is None, "man pages come from Debian's packages")
 class Languages(ClusterTest):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="tidegate-languages-")
         cls.addClassCleanup(folder.cleanup)
         cls.data = pathlib.Path(folder.name)
-        subprocess.run([sys.executable, "-B", EXAMPLE / "prepare.py", "--output", cls.data], check=True)
+        prepared = subprocess.run([sys.executable, "-B", EXAMPLE / "prepare.py", "--output", cls.data])
+        if prepared.returncode == MISSING:
+            raise unittest.SkipTest("Debian's packages cannot be had")
+        assert prepared.returncode == 0
 
     def train(self, epochs, *arguments):
         command = json.dumps(["languages", str(self.data), epochs])
