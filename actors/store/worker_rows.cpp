@@ -85,7 +85,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     auto& answer = answers_[part];
     answer.bytes = answer.memory.resize(runtime::gather_answer_bytes(rows, dim_));
     answer.is_page = false;
-    places_[part].needs_values = places_[part].is_read = false;
+    places_[part].state = reading::waits;
   }
   return asked;
 }
@@ -95,8 +95,8 @@ std::span<const std::byte> worker_rows::request(std::uint32_t part,
   const auto request = requests_[part].bytes();
   auto& place = places_[part];
   place.moves = moves;
-  place.may_lease =
-      !answers_[part].is_page && moves && moves != place.unmappable && !place.needs_values;
+  place.may_lease = !answers_[part].is_page && moves && moves != place.unmappable &&
+                    place.state == reading::waits;
   if (!answers_[part].is_page) runtime::let_lease(request, place.may_lease);
   return request;
 }
@@ -106,11 +106,10 @@ worker_rows::outcome worker_rows::scatter(std::span<float> out) {
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = lookup_.rows_of(part);
     auto& place = places_[part];
-    if (rows == 0 || place.is_read) continue;
+    if (rows == 0 || place.state == reading::is_done) continue;
     if (place.is_leased) {
-      place.is_read = read_in_place(part, out, result);
-      place.needs_values = !place.is_read;
-      if (place.needs_values) result.unread.push_back(part);
+      place.state = read_in_place(part, out, result) ? reading::is_done : reading::was_late;
+      if (place.state == reading::was_late) result.unread.push_back(part);
       continue;
     }
     const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());

@@ -80,6 +80,8 @@ class worker_rows {
     bool is_page = false;      // may be shorter
     std::uint64_t filled = 0;  // by what arrives
   };
+  // What has become of a part that is read in place.
+  enum class reading : std::uint8_t { waits, is_done, was_late };
   // Of a part whose shard is on this host.
   struct place_in_shard {
     runtime::leased_rows rows;
@@ -88,8 +90,7 @@ class worker_rows {
     bool may_lease = false;                   // says the request
     std::optional<std::uint32_t> unmappable;  // moves of one whose memory cannot be read
     bool is_leased = false;                   // in the answer that has arrived
-    bool needs_values = false;                // of the gather under way
-    bool is_read = false;                     // likewise
+    reading state = reading::waits;           // of the gather under way
   };
 
   bool read_in_place(std::uint32_t part, std::span<float> out, outcome& result);

@@ -88,9 +88,8 @@ class client_core {
               std::uint32_t incarnation);
 
   // Opens a table, whose chunks `places` covers. `shares`: returns true if this shard shares
-  // memory with us; not kept. A table of rows is attached nowhere: its
-  // shards say with each answer where rows lie.
-  // client_shell::opened() follows, perhaps from within.
+  // memory with us; not kept. A table of rows is attached nowhere: its shards say with each
+  // answer where rows lie. client_shell::opened() follows, perhaps from within.
   void open(std::uint32_t table, std::vector<chunk_place> places,
             const std::function<bool(std::uint32_t shard)>& shares, bool has_rows = false);
   // Goes on with another process of this shard, for frames of this epoch, to which the shell

@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/base/prefetch.hpp"
 #include "runtime/batches/row_batch.hpp"
 #include "runtime/batches/row_parts.hpp"
 
@@ -17,11 +18,6 @@ constexpr unsigned digit_bits = 11;  // counts of a digit stay in the L1 cache
 constexpr std::size_t digits = std::size_t{1} << digit_bits;
 // Rows ahead of the one that is being copied: they come from anywhere in the push.
 constexpr std::size_t rows_ahead = 8;
-constexpr std::size_t floats_per_line = 16;
-
-void prefetch_row(const float* row, std::uint32_t dim) {
-  for (std::uint32_t i = 0; i < dim; i += floats_per_line) __builtin_prefetch(row + i);
-}
 
 }  // namespace
 
@@ -109,7 +105,7 @@ void batch_writer::write(std::uint32_t part, std::span<const float> gradients,
     const auto id = entries_[i].id;
     room.ids[row] = id;
     auto* const to = room.values.data() + row * dim;
-    if (i + rows_ahead < end) prefetch_row(row_of(i + rows_ahead), dim);
+    if (i + rows_ahead < end) prefetch(row_of(i + rows_ahead), dim);
     std::copy_n(row_of(i), dim, to);
     for (++i; i < end && entries_[i].id == id; ++i) {
       const auto* const more = row_of(i);

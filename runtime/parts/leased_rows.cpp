@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/base/prefetch.hpp"
 
 namespace tidegate::runtime {
 
@@ -13,7 +14,6 @@ namespace {
 
 // Rows ahead of the one that is copied: they come from anywhere in the part.
 constexpr std::size_t rows_ahead = 12;
-constexpr std::size_t floats_per_line = 16;
 
 }  // namespace
 
@@ -40,10 +40,9 @@ bool leased_rows::gather(std::span<const std::uint64_t> ids, const batch_writer&
   view.index().find(ids, numbers_);
   const auto& slabs = view.slabs();
   places.visit_ids(part, [&](std::size_t row, std::size_t index) {
-    if (row + rows_ahead < numbers_.size() && numbers_[row + rows_ahead] != no_row) {
-      const auto* ahead = slabs.values(numbers_[row + rows_ahead]);
-      for (std::size_t i = 0; i < dim; i += floats_per_line) __builtin_prefetch(ahead + i);
-    }
+    const auto ahead = row + rows_ahead;
+    if (ahead < numbers_.size() && numbers_[ahead] != no_row)
+      prefetch(slabs.values(numbers_[ahead]), dim);
     const auto to = out.subspan(index * dim, dim);
     if (numbers_[row] == no_row)
       write_initial(lease_.place.initial, ids[row], to);
