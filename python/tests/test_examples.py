@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Callable
 
 import pytest
 import tidegate
@@ -13,13 +14,20 @@ import tidegate
 HERE = Path(__file__).resolve().parents[2]
 
 
+def runs_of(cluster: Path, folder: Path, **always: object) -> Callable[..., tidegate.Result]:
+    """A function that launches this cluster, with these settings and its own, in the run folder of a name."""
+
+    def run(name: str, **settings: object) -> tidegate.Result:
+        return tidegate.launch(cluster, run_dir=folder / name, set={**always, **settings})
+
+    return run
+
+
 @pytest.mark.skipif(not Path("/usr/share/datasets/fashion-mnist").exists(), reason="no dataset-fashion-mnist here")
 def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     command = json.dumps([sys.executable, str(HERE / "examples/numpy/logistic_regression.py"), "--epochs", "2"])
 
-    def run(name: str, **settings: object) -> tidegate.Result:
-        return tidegate.launch(HERE / "examples/numpy/logistic_regression.yaml", run_dir=tmp_path / name,
-                               set={"jobs.softmax.command": command, **settings})
+    run = runs_of(HERE / "examples/numpy/logistic_regression.yaml", tmp_path, **{"jobs.softmax.command": command})
 
     calm = run("calm")
     assert calm.metrics["test_accuracy"] > 0.8
@@ -35,9 +43,7 @@ def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> 
     command = json.dumps([sys.executable, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
                           "--images", "15000"])
 
-    def run(name: str, **settings: object) -> tidegate.Result:
-        return tidegate.launch(HERE / "examples/pytorch/fashion_mnist.yaml", run_dir=tmp_path / name,
-                               set={"jobs.cnn.command": command, "jobs.cnn.workers": 2, **settings})
+    run = runs_of(HERE / "examples/pytorch/fashion_mnist.yaml", tmp_path, **{"jobs.cnn.command": command, "jobs.cnn.workers": 2})
 
     calm = run("calm")
     assert calm.metrics["test_accuracy"] > 0.7
@@ -53,9 +59,7 @@ def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
     command = json.dumps([sys.executable, str(HERE / "examples/jax/fashion_mnist.py"), "--epochs", "1", "--batch", "256",
                           "--by-label"])
 
-    def run(name: str, **settings: object) -> tidegate.Result:
-        return tidegate.launch(HERE / "examples/jax/fashion_mnist.yaml", run_dir=tmp_path / name,
-                               set={"jobs.mlp.command": command, **settings})
+    run = runs_of(HERE / "examples/jax/fashion_mnist.yaml", tmp_path, **{"jobs.mlp.command": command})
 
     calm = run("calm")
     # Worker 0 has the lower labels of each batch: its own gradients teach it about half of the ten.
@@ -74,9 +78,7 @@ def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path) -> Non
     assert prepared.returncode == 0
     command = json.dumps([sys.executable, str(example / "languages.py"), "--data", str(tmp_path / "data"), "--epochs", "1"])
 
-    def run(name: str, **settings: object) -> tidegate.Result:
-        return tidegate.launch(example / "languages_pytorch.yaml", run_dir=tmp_path / name,
-                               set={"jobs.languages.command": command, **settings})
+    run = runs_of(example / "languages_pytorch.yaml", tmp_path, **{"jobs.languages.command": command})
 
     calm = run("calm")
     assert calm.metrics["test_accuracy"] > 0.97
