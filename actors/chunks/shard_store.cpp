@@ -202,8 +202,7 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
 
 void shard_store::copy_out(const array_name& array, std::span<float> to,
                            std::shared_ptr<const void> keeps) {
-  if (!has_rows(array.slot)) return engine_->read(array, to, std::move(keeps));
-  rows().copy_out(array.slot, static_cast<std::size_t>(array.of), to);
+  engine_->read(array, to, std::move(keeps));
 }
 
 std::span<const float> shard_store::gradient(std::uint32_t slot,

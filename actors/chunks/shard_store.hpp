@@ -45,6 +45,9 @@ class shard_store final : public shard_memory {
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
+  void copy_rows(std::uint32_t slot, std::size_t i, std::span<float> to) const override {
+    rows().copy_out(slot, i, to);
+  }
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override;
   runtime::status poll() override { return engine_->poll(); }

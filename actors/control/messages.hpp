@@ -13,7 +13,7 @@
 #include <caf/type_id.hpp>
 #include <caf/typed_actor.hpp>
 
-#include "actors/control/optimizer_message.hpp"
+#include "actors/control/table_options_message.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/spec.hpp"
@@ -35,7 +35,7 @@ auto inspect(Inspector& f, init_spec& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, rows_spec& x) {
-  return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init);
+  return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init, x.lifetime);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_spec& x) {

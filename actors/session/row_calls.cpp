@@ -56,7 +56,15 @@ runtime::expected<row_table> row_calls::open(std::string_view name, std::uint32_
     auto init = init_of(*options, spec.name);
     if (!init) return fail(init.error());
     spec.rows.init = *init;
-    spec.rows.capacity = options->capacity.value_or(spec.rows.capacity);
+    if (auto lifetime = policies::set_lifetime({.admit_count = options->admit_count,
+                                                .candidates = options->admit_candidates,
+                                                .unseen = options->evict_unseen,
+                                                .rows = options->evict_rows,
+                                                .by = options->evict_by},
+                                               options->capacity, spec.rows);
+        !lifetime.ok())
+      return fail(lifetime.code(),
+                  "options of table '" + spec.name + "': " + lifetime.message());
     spec.shape = {options->parts.value_or(policies::row_parts_default)};
   }
   const auto opened = home_.open(request);

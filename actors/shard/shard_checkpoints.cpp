@@ -39,12 +39,16 @@ void shard_checkpoints::snapshot(const effects::snapshot& step,
   const auto count = policies::chunk_arrays(chunk.about);
   for (auto& [token, job] : jobs_) {
     if (!job.part.is_open() || !shard_.registry().has_table(token, chunk.table)) continue;
+    const bool has_rows = chunk.about.rows.dim > 0;
     const auto& into = job.part.add(chunk.table, std::move(chunk.about));
     for (std::size_t i = 0; i < count; ++i)
-      memory_.copy_out({.slot = step.slot,
-                        .of = kinds[i],
-                        .version_buffer = i == 0 ? step.version_buffer : 0},
-                       *into[i], into[i]);
+      if (has_rows)
+        memory_.copy_rows(step.slot, i, *into[i]);
+      else
+        memory_.copy_out({.slot = step.slot,
+                          .of = kinds[i],
+                          .version_buffer = i == 0 ? step.version_buffer : 0},
+                         *into[i], into[i]);
     if (!job.part.is_open()) part_full(token, job);
     return;
   }

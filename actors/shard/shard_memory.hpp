@@ -71,6 +71,9 @@ class shard_memory {
   // by then has ended. `keeps` owns the memory that it is copied to.
   virtual void copy_out(const array_name& array, std::span<float> to,
                         std::shared_ptr<const void> keeps) = 0;
+  // Likewise array `i` of a checkpoint of a part of a table of rows
+  // (policies/checkpoint/image.hpp); the copy is there at once.
+  virtual void copy_rows(std::uint32_t slot, std::size_t i, std::span<float> to) const = 0;
   // Lets work go on that is under way, and tells work() what has ended. Errors: unavailable
   // (the device is lost: nothing that was begun since can be relied on).
   virtual runtime::status poll() { return {}; }

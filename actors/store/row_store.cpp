@@ -19,23 +19,6 @@ using runtime::status;
 
 namespace {
 
-// Optimizers of rows have the names of those of dense tables.
-runtime::expected<runtime::row_optimizer_options> row_optimizer_of(
-    const policies::optimizer_spec& spec) {
-  const auto name = runtime::optimizer_name(spec.kind);
-  const auto kind = runtime::find_row_optimizer(name);
-  if (!kind)
-    return runtime::fail(errc::invalid_argument,
-                         "optimizer '" + std::string(name) + "' does not step rows");
-  runtime::row_optimizer_options options;
-  options.kind = *kind;
-  options.learning_rate = spec.learning_rate;
-  options.beta1 = spec.beta1;
-  options.beta2 = spec.beta2;
-  options.epsilon = spec.epsilon;
-  return options;
-}
-
 // The versions that are kept have their own names from the start.
 std::array<std::uint32_t, policies::versions_kept_max> kept_names() {
   std::array<std::uint32_t, policies::versions_kept_max> names{};
@@ -51,26 +34,28 @@ status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps) {
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
-  const auto optimizer = row_optimizer_of(table.optimizer);
-  if (!optimizer) return optimizer.error();
   const bool is_constant = table.rows.init.kind == policies::init_kind::constant;
   for (const auto& chunk : chunks) {
     runtime::row_part_options options;
     options.rows = {.name = table.name,
                     .seed = table.init_key,
-                    .capacity = policies::part_capacity(table.rows.capacity, parts),
+                    .capacity = policies::part_capacity(table.rows, parts),
                     .dim = table.rows.dim,
-                    .optimizer = *optimizer,
+                    .optimizer = table.optimizer,
                     .initial = is_constant ? runtime::initial_kind::constant
                                            : runtime::initial_kind::uniform,
                     .initial_scale = table.rows.init.value};
+    options.lifetime = policies::part_lifetime(table.rows.lifetime, parts);
     options.keeps = keeps;
+    const auto most_candidates = options.lifetime.candidates > 0
+                                     ? options.lifetime.candidates + runtime::lifetime_block
+                                     : 0;
     auto part = runtime::row_part::create(options);
     if (!part) return part.error();
     parts_.insert_or_assign(chunk.slot, part_state{.rows = std::move(*part),
-                                                   .optimizer = table.optimizer,
                                                    .reduce = reduce,
                                                    .capacity = options.rows.capacity,
+                                                   .candidates = most_candidates,
                                                    .batch_bytes = 0});
   }
   return {};
@@ -108,7 +93,6 @@ status row_store::apply(const effects::apply& step, std::span<const input> from)
   runtime::row_step options;
   options.clock = step.clock;
   options.scale = policies::scale_of(part.reduce, step.contributors);
-  options.share = runtime::share_at(part.optimizer.schedule, step.clock);
   options.rate = step.rate;
   return part.rows.apply(
       {.options = options, .from = step.from, .to = step.to, .keeps_sum = step.keeps_sum},
@@ -142,23 +126,59 @@ std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t v
   return into.bytes().first(room_for(written));
 }
 
+namespace {
+
+// Arrays of checkpoints: an id and its use, in numbers of 64 bits.
+constexpr std::size_t candidate_array = 3;
+constexpr std::size_t floats_of_numbers =
+    policies::row_numbers * sizeof(std::uint64_t) / sizeof(float);
+
+void write_numbers(std::uint64_t id, const runtime::row_use& use, float* into) {
+  const std::uint64_t numbers[policies::row_numbers] = {id, use.clock, use.pushes};
+  std::memcpy(into, numbers, sizeof numbers);
+}
+
+void read_numbers(std::span<const float> from, std::vector<std::uint64_t>& ids,
+                  std::vector<runtime::row_use>& uses) {
+  for (std::size_t at = 0; at < from.size(); at += floats_of_numbers) {
+    std::uint64_t numbers[policies::row_numbers];
+    std::memcpy(numbers, from.data() + at, sizeof numbers);
+    ids.push_back(numbers[0]);
+    uses.push_back({numbers[1], numbers[2]});
+  }
+}
+
+}  // namespace
+
 void row_store::describe(std::uint32_t slot, policies::chunk_description& about) const {
   const auto& part = parts_.at(slot).rows;
   about.row_count = part.rows();
   about.row_state = part.state_floats();
+  about.candidate_count = part.candidates();
+  about.row_clock = part.clock();
 }
 
 void row_store::copy_out(std::uint32_t slot, std::size_t i, std::span<float> to) const {
   const auto& part = parts_.at(slot).rows;
-  const std::size_t of_row[] = {part.dim(), part.state_floats(), 2 * policies::row_numbers};
+  if (i == candidate_array) {
+    std::vector<std::uint64_t> ids;
+    std::vector<runtime::row_use> uses;
+    part.copy_candidates(ids, uses);
+    TIDEGATE_ASSERT(to.size() == ids.size() * floats_of_numbers, "as many as were described");
+    for (std::size_t at = 0; at < ids.size(); ++at)
+      write_numbers(ids[at], uses[at], to.data() + at * floats_of_numbers);
+    if (runtime::is_planted(runtime::planted_bug::row_candidates_not_in_checkpoints))
+      for (std::size_t at = 0; at < ids.size(); ++at)
+        write_numbers(ids[at], {}, to.data() + at * floats_of_numbers);
+    return;
+  }
+  const std::size_t of_row[] = {part.dim(), part.state_floats(), floats_of_numbers};
   TIDEGATE_ASSERT(to.size() == part.rows() * of_row[i], "as many as were described");
   part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
     auto* const into = to.data() + at * of_row[i];
     if (i == 0) std::copy(row.values.begin(), row.values.end(), into);
     if (i == 1) std::copy(row.state.begin(), row.state.end(), into);
-    const std::uint64_t numbers[policies::row_numbers] = {row.id, row.use.clock,
-                                                          row.use.pushes};
-    if (i == 2) std::memcpy(into, numbers, sizeof numbers);
+    if (i == 2) write_numbers(row.id, row.use, into);
   });
   if (i == 1 && runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
     std::fill(to.begin(), to.end(), 0.0F);
@@ -168,7 +188,7 @@ status row_store::restore(const policies::checkpoint_reader& from, std::size_t t
                           runtime::storage& folder, const policies::owned_chunk& chunk) {
   const auto& about = from.chunks(table)[chunk.chunk].stored.about;
   std::array<std::vector<float>, policies::chunk_arrays_max> arrays;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
+  for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i) {
     arrays[i].resize(policies::array_floats(about, i));
     if (auto read = from.read_part(folder, table, chunk.chunk, i, arrays[i]); !read.ok())
       return read;
@@ -178,14 +198,10 @@ status row_store::restore(const policies::checkpoint_reader& from, std::size_t t
   image.state_floats = about.row_state;
   image.values = std::move(arrays[0]);
   image.states = std::move(arrays[1]);
-  const auto* bytes = reinterpret_cast<const std::byte*>(arrays[2].data());
-  for (std::size_t row = 0; row < about.row_count; ++row) {
-    std::uint64_t numbers[policies::row_numbers];
-    std::memcpy(numbers, bytes + row * sizeof numbers, sizeof numbers);
-    image.ids.push_back(numbers[0]);
-    image.uses.push_back({numbers[1], numbers[2]});
-  }
-  if (!runtime::ids_ascend(image.ids))
+  read_numbers(arrays[2], image.ids, image.uses);
+  read_numbers(arrays[candidate_array], image.candidates, image.candidate_uses);
+  image.clock = about.row_clock;
+  if (!runtime::ids_ascend(image.ids) || !runtime::ids_ascend(image.candidates))
     return {errc::corrupt, "table '" + about.table + "', part " + std::to_string(about.chunk) +
                                ": the ids of its rows do not ascend"};
   return parts_.at(chunk.slot).rows.restore(image, policies::sharding::seed_buffer, {});
@@ -205,16 +221,17 @@ std::shared_ptr<const std::vector<float>> row_store::seed_of(
   return values;
 }
 
-// Each version that is kept may have changed every row.
+// Each version that is kept may have changed every row that was there, or is.
 std::uint64_t row_store::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
   const auto& part = parts_.at(slot);
   const std::uint64_t dim = part.rows.dim();
   const auto row = 64 + (dim + part.rows.state_floats()) * sizeof(float) +
-                   policies::versions_kept_max * (16 + dim * sizeof(float));
+                   policies::versions_kept_max * 2 * (16 + dim * sizeof(float));
   policies::chunk_seed head;
   head.state.now.ranks.resize(workers);
   head.state.kept.resize(policies::versions_kept_max);
-  head.tail_bytes = 4096 + part.capacity * row;
+  constexpr auto of_candidate = sizeof(std::uint64_t) + sizeof(runtime::row_use);
+  head.tail_bytes = 4096 + part.capacity * row + part.candidates * of_candidate;
   return seed_bytes(head);
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <tidegate/pending.hpp>
 #include <tidegate/status.hpp>
@@ -27,8 +28,8 @@ class row_calls;
 // A table of rows that a worker creates. Its rows are spread over parts by a hash of their ids,
 // and parts over shards.
 struct row_table_options {
-  // "sgd", "adagrad" or "adam", which steps a row when it is pushed and at no other time, with
-  // the clock's correction of Adam's biases.
+  // "sgd", "adagrad", "rowwise_adagrad", "adam", "ftrl" or "group_adagrad", which step a row
+  // when it is pushed and at no other time, with the clock's correction of Adam's biases.
   tidegate::optimizer optimizer;
   // At most one of the two is given; finite numbers. A row that nobody has pushed is uniform in
   // [-init_uniform, init_uniform), as a function of (job seed, table name, id, column), or has
@@ -36,9 +37,25 @@ struct row_table_options {
   std::optional<float> init_uniform = std::nullopt;
   std::optional<float> init_constant = std::nullopt;
   // Rows that there is room for; memory is taken as rows are made. A push that finds no room
-  // fails. 16777216 where it is not given.
+  // fails. 16777216 where it is not given; not beside evict_rows.
   std::optional<std::uint64_t> capacity = std::nullopt;
   std::optional<std::uint32_t> parts = std::nullopt;  // 1 to 4096; 64 where it is not given
+  // A row is made in the step that is the so-manieth with a push of its id, 1 to 65535; what
+  // was pushed before is not applied, and a pull finds the first values. 1 where it is not
+  // given.
+  std::optional<std::uint64_t> admit_count = std::nullopt;
+  // Ids whose pushes are counted, at most: those pushed longest ago are forgotten. As many as
+  // rows where it is not given; only with admit_count above 1.
+  std::optional<std::uint64_t> admit_candidates = std::nullopt;
+  // A row that nobody has pushed for so many clocks is erased, in one of the steps of its part
+  // in the next sixteenth of that time. An id whose row is erased begins anew, when it is
+  // pushed again. Never where it is not given.
+  std::optional<std::uint64_t> evict_unseen = std::nullopt;
+  // Rows at most: a step that leaves more in one of the parts, of which each has its share,
+  // erases what is above 15/16 of that. By "lru" (those pushed longest ago go, as where it is
+  // not given), "lfu" (those pushed least often), "l2" (those with the least sum of squares).
+  std::optional<std::uint64_t> evict_rows = std::nullopt;
+  std::optional<std::string> evict_by = std::nullopt;
 };
 
 // A handle to a table of rows of the job; cheap to copy, valid as long as its session.

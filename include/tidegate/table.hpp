@@ -46,8 +46,9 @@ struct schedule {
 // the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
 // value belongs to which optimizer. Other values are refused by open_table.
 struct optimizer {
-  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "assign", "proximal". Empty: the
-  // job's optimizer as it is; then no value may be given.
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "assign", "proximal"; of tables
+  // of rows alone "rowwise_adagrad", "ftrl", "group_adagrad". Empty: the job's optimizer as it
+  // is; then no value may be given.
   std::string name;
   std::optional<float> learning_rate = std::nullopt;
   std::optional<float> momentum = std::nullopt;
@@ -57,6 +58,8 @@ struct optimizer {
   std::optional<float> weight_decay = std::nullopt;
   std::optional<float> l1 = std::nullopt;
   std::optional<float> l2 = std::nullopt;
+  std::optional<float> beta = std::nullopt;
+  std::optional<float> l21 = std::nullopt;
   // Brings each element of the reduced gradient into [-clip_value, clip_value]; 0: no limit.
   std::optional<float> clip_value = std::nullopt;
   std::optional<tidegate::schedule> schedule = std::nullopt;

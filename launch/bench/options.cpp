@@ -175,7 +175,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
     return set_count(option, text, 1, runtime::limits::shards_max, into.shards);
   if (option == "optimizer") into.one_optimizer = true;
   if (option == "optimizer")
-    return set_word(option, text, launch::optimizer_words, into.optimizer);
+    return set_word(option, text, launch::dense_optimizer_words, into.optimizer);
   if (option == "transport")
     return set_word(option, text, launch::transport_words, into.transport);
   if (option == "hosts") return set_hosts(text, into.hosts);

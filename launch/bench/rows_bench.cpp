@@ -104,7 +104,7 @@ class bare_rows {
     runtime::rows::copy_rows({.data = values_.data(), .stride = stride_, .dim = dim_},
                              batch.numbers, out.data());
   }
-  void update(const runtime::row_optimizer_options& optimizer, const drawn& batch,
+  void update(const runtime::optimizer_options& optimizer, const drawn& batch,
               const std::vector<float>& gradients) {
     runtime::rows::step_rows(
         runtime::coefficients_of(optimizer, {}, static_cast<std::uint32_t>(dim_)), 0,
@@ -125,9 +125,9 @@ class bare_rows {
   huge_array uses_;
 };
 
-runtime::row_optimizer_options adagrad() {
-  runtime::row_optimizer_options optimizer;
-  optimizer.kind = runtime::row_optimizer_kind::adagrad;
+runtime::optimizer_options adagrad() {
+  runtime::optimizer_options optimizer;
+  optimizer.kind = runtime::optimizer_kind::adagrad;
   return optimizer;
 }
 

@@ -118,28 +118,74 @@ policies::init_spec read_init(const section& from) {
   return init;
 }
 
+// Returns false where the number is given and not right.
+bool read_number(const section& from, std::string_view key, std::uint64_t most,
+                 std::optional<std::uint64_t>& into) {
+  if (from.get(key) == nullptr) return true;
+  std::uint64_t number = 0;
+  if (!from.number(key, number, 1, most)) return false;
+  into = number;
+  return true;
+}
+
+// "5000 clocks".
+bool read_clocks(const section& from, std::string_view key,
+                 std::optional<std::uint64_t>& into) {
+  if (from.get(key) == nullptr) return true;
+  std::string text;
+  return from.text(key, text, [&](std::string_view given) {
+    constexpr std::string_view unit = " clocks";
+    if (given.ends_with(unit))
+      into = parse_unsigned(given.substr(0, given.size() - unit.size()));
+    return into && *into >= 1 && *into <= policies::unseen_clocks_max;
+  });
+}
+
+// When rows come and go. Returns false where something is not right.
+bool read_lifetime(const section& from, std::optional<std::uint64_t> capacity,
+                   policies::rows_spec& into) {
+  policies::lifetime_options options;
+  const auto admit = from.child("admit");
+  const auto evict = from.child("evict");
+  constexpr auto rows_max = runtime::limits::table_rows_max;
+  const bool ok = read_number(admit, "count", policies::admit_count_max, options.admit_count) &&
+                  read_number(admit, "candidates", rows_max, options.candidates) &&
+                  read_clocks(evict, "unseen", options.unseen) &&
+                  read_number(evict, "rows", rows_max, options.rows);
+  if (!ok) return false;
+  auto order = runtime::eviction_order::lru;
+  if (evict.get("by") != nullptr) {
+    if (!evict.choice<runtime::eviction_order>("by", order, eviction_words)) return false;
+    options.by = policies::word_of(order);
+  }
+  const auto set = policies::set_lifetime(options, capacity, into);
+  if (!set.ok()) from.note(from.where(), from.shown() + ": " + set.message());
+  return set.ok();
+}
+
 // A table of rows. Returns false where its numbers are not right.
 bool read_rows(const section& from, policies::table_spec& into) {
   if (from.get("shape") != nullptr) from.wrong("shape", "does not belong to a table of rows");
   bool is_dynamic = false;
   std::uint64_t dim = 0;
-  std::uint64_t parts = policies::row_parts_default;
   into.rows.capacity = policies::row_capacity_default;
-  const bool ok =
-      from.choice<bool>("rows", is_dynamic, rows_words) && from.require("dim") &&
-      from.number("dim", dim, 1, runtime::limits::row_dim_max) &&
-      from.number("capacity", into.rows.capacity, 1, runtime::limits::table_rows_max) &&
-      from.number("parts", parts, 1, runtime::limits::row_parts_max);
+  std::optional<std::uint64_t> capacity;
+  std::optional<std::uint64_t> parts;
+  const bool ok = from.choice<bool>("rows", is_dynamic, rows_words) && from.require("dim") &&
+                  from.number("dim", dim, 1, runtime::limits::row_dim_max) &&
+                  read_number(from, "capacity", runtime::limits::table_rows_max, capacity) &&
+                  read_number(from, "parts", runtime::limits::row_parts_max, parts) &&
+                  read_lifetime(from, capacity, into.rows);
   if (!ok) return false;
   into.rows.dim = static_cast<std::uint32_t>(dim);
-  into.shape = {parts};
+  into.shape = {parts.value_or(policies::row_parts_default)};
   const auto init = from.child("init");
   if (init.node() != nullptr) into.rows.init = read_init(init);
   return true;
 }
 
 void refuse_keys_of_rows(const section& from) {
-  for (const auto* key : {"dim", "capacity", "parts"})
+  for (const auto* key : {"dim", "capacity", "parts", "admit", "evict"})
     if (from.get(key) != nullptr) from.wrong(key, "does not belong to a dense table");
 }
 
@@ -207,6 +253,11 @@ std::vector<policies::table_spec> read_tables(const section& from,
       table.init = read_init(own.child("init"));
     }
     table.optimizer = read_optimizer(own.child("optimizer"), job.optimizer);
+    if (ok && !has_rows && !runtime::steps_elements(table.optimizer.kind))
+      own.note(own.where(), own.shown() + ": optimizer '" +
+                                std::string(runtime::optimizer_name(table.optimizer.kind)) +
+                                "' steps tables of rows alone; allowed: " +
+                                runtime::dense_optimizer_names());
     if (ok && has_rows)
       if (const auto checked = policies::check_rows(table, job); !checked.ok())
         own.note(own.where(), own.shown() + ": " + checked.message());

@@ -27,11 +27,17 @@ inline constexpr word_of<policies::consistency_kind> policy_words[] = {
 #undef TIDEGATE_WORD
 };
 
-inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
 #define TIDEGATE_WORD(name, number) {#name, policies::optimizer_kind::name},
-    TIDEGATE_OPTIMIZERS(TIDEGATE_WORD)
+inline constexpr word_of<policies::optimizer_kind> dense_optimizer_words[] = {
+    TIDEGATE_OPTIMIZERS(TIDEGATE_WORD)};
+inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
+    TIDEGATE_OPTIMIZERS(TIDEGATE_WORD) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_WORD)};
 #undef TIDEGATE_WORD
-};
+
+inline constexpr word_of<runtime::eviction_order> eviction_words[] = {
+    {"lru", runtime::eviction_order::lru},
+    {"lfu", runtime::eviction_order::lfu},
+    {"l2", runtime::eviction_order::l2}};
 
 inline constexpr word_of<runtime::schedule_kind> schedule_words[] = {
     {"constant", runtime::schedule_kind::constant},

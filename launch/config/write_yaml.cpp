@@ -61,6 +61,22 @@ std::string aggregators_text(const policies::aggregators_spec& a) {
   return std::string(word(aggregators_words, a.kind));
 }
 
+std::string lifetime_text(const policies::rows_spec& rows) {
+  const auto& lifetime = rows.lifetime;
+  std::string text;
+  if (lifetime.rows == 0) text += "\n        capacity: " + std::to_string(rows.capacity);
+  if (!lifetime.admits_at_once())
+    text += "\n        admit: {count: " + std::to_string(lifetime.admit_count) +
+            ", candidates: " + std::to_string(lifetime.candidates) + "}";
+  std::string evict;
+  if (lifetime.unseen > 0) evict = "unseen: " + std::to_string(lifetime.unseen) + " clocks";
+  if (lifetime.rows > 0)
+    evict += (evict.empty() ? "" : ", ") + ("rows: " + std::to_string(lifetime.rows)) +
+             ", by: " + std::string(word(eviction_words, lifetime.by));
+  if (!evict.empty()) text += "\n        evict: {" + evict + "}";
+  return text;
+}
+
 std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
@@ -70,11 +86,9 @@ std::string table_text(const policies::table_spec& t) {
                         ? "pushed: true"
                         : (first.kind == kind::uniform ? "uniform: " : "constant: ") +
                               format_real(first.value);
-  const auto form = t.has_rows()
-                        ? "rows: dynamic\n        dim: " + std::to_string(t.rows.dim) +
-                              "\n        capacity: " + std::to_string(t.rows.capacity) +
-                              "\n        parts: " + shape
-                        : "shape: [" + shape + "]";
+  const auto form = t.has_rows() ? "rows: dynamic\n        dim: " + std::to_string(t.rows.dim) +
+                                       lifetime_text(t.rows) + "\n        parts: " + shape
+                                 : "shape: [" + shape + "]";
   return "      " + quote(t.name) + ":\n        " + form + "\n        init: {" + init +
          "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
 }

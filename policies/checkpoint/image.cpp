@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::uint64_t format = 1;
 constexpr const char* title_key = "tidegate";  // no chunk's, which have a slash
-constexpr const char* array_names[chunk_arrays_max] = {"parameters", "state1", "state2"};
-constexpr const char* row_array_names[chunk_arrays_max] = {"values", "states", "rows"};
+constexpr const char* array_names[] = {"parameters", "state1", "state2"};
+constexpr const char* row_array_names[chunk_arrays_max] = {"values", "states", "rows",
+                                                           "candidates"};
 
 // The last slashes are ours, so no two chunks share a key, whatever tables are called.
 std::string key_of(const chunk_description& chunk) {
@@ -37,10 +38,10 @@ std::string tensor_name(const chunk_description& chunk, std::size_t array) {
 safetensors_tensor tensor_of(const chunk_description& chunk, std::size_t array) {
   const auto name = tensor_name(chunk, array);
   if (chunk.rows.dim == 0) return {.name = name, .shape = {chunk.elements}};
-  const bool is_of_numbers = array + 1 == chunk_arrays_max;
-  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, row_numbers};
+  const bool is_of_numbers = array >= 2;
+  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, row_numbers, row_numbers};
   return {.name = name,
-          .shape = {chunk.row_count, of_row[array]},
+          .shape = {array < 3 ? chunk.row_count : chunk.candidate_count, of_row[array]},
           .type = is_of_numbers ? safetensors_type::u64 : safetensors_type::f32};
 }
 
@@ -62,6 +63,8 @@ json encode(const optimizer_spec& spec) {
           {"weight_decay", spec.weight_decay},
           {"l1", spec.l1},
           {"l2", spec.l2},
+          {"beta", spec.beta},
+          {"l21", spec.l21},
           {"clip_value", spec.clip_value},
           {"schedule", encode(spec.schedule)},
           {"lazy", spec.lazy ? 1U : 0U}};
@@ -69,9 +72,20 @@ json encode(const optimizer_spec& spec) {
 
 bool all_finite(const chunk_description& chunk) {
   const auto& o = chunk.optimizer;
-  const double all[] = {o.learning_rate,   o.momentum,        o.beta1,      o.beta2,
-                        o.epsilon,         o.weight_decay,    o.clip_value, o.schedule.factor,
-                        chunk.beta1_power, chunk.beta2_power, o.l1,         o.l2};
+  const double all[] = {o.learning_rate,
+                        o.momentum,
+                        o.beta1,
+                        o.beta2,
+                        o.epsilon,
+                        o.weight_decay,
+                        o.clip_value,
+                        o.schedule.factor,
+                        chunk.beta1_power,
+                        chunk.beta2_power,
+                        o.l1,
+                        o.l2,
+                        o.beta,
+                        o.l21};
   return std::all_of(std::begin(all), std::end(all), [](double x) { return std::isfinite(x); });
 }
 
@@ -100,7 +114,8 @@ json encode(const chunk_description& chunk) {
               {"ranks", encode(chunk.ranks)}};
   if (chunk.rows.dim > 0) {
     all["rows"] = encode_rows(chunk.rows);
-    all["row_count"] = {chunk.row_count, chunk.row_state};
+    all["row_count"] = {chunk.row_count, chunk.row_state, chunk.candidate_count,
+                        chunk.row_clock};
   }
   return all;
 }
@@ -149,6 +164,9 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
   if (from.contains("lazy")) optimizer.lazy = fields.number("lazy", 1) == 1;
   if (from.contains("l1")) optimizer.l1 = static_cast<float>(fields.real("l1"));
   if (from.contains("l2")) optimizer.l2 = static_cast<float>(fields.real("l2"));
+  // Those before optimizers of rows alone have none of these.
+  if (from.contains("beta")) optimizer.beta = static_cast<float>(fields.real("beta"));
+  if (from.contains("l21")) optimizer.l21 = static_cast<float>(fields.real("l21"));
   return optimizer;
 }
 
@@ -175,7 +193,8 @@ bool fits(const chunk_description& chunk) {
                          .init = {},
                          .rows = chunk.rows};
   if (table.has_rows() &&
-      (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 128 ||
+      (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 8192 ||
+       chunk.candidate_count > chunk.rows.lifetime.candidates + runtime::lifetime_block ||
        chunk.row_state > 2 * runtime::limits::row_dim_max))
     return false;
   const auto size = table.size();
@@ -208,7 +227,12 @@ runtime::expected<chunk_description> decode_chunk(const std::string& key,
   description.ranks = decode_ranks(fields.array("ranks"), subject, problem);
   description.rows = decode_rows(fields, problem);
   if (description.rows.dim > 0) {
-    const auto of_rows = row(fields, "row_count", 2, any_64, problem);
+    // Checkpoints before lifetimes of rows have two numbers.
+    const auto size = fields.array("row_count").size();
+    auto of_rows = row(fields, "row_count", size == 2 ? 2 : 4, any_64, problem);
+    of_rows.resize(4);
+    description.candidate_count = of_rows[2];
+    description.row_clock = of_rows[3];
     description.row_count = of_rows[0];
     description.row_state = static_cast<std::uint32_t>(std::min(of_rows[1], any_32));
   }

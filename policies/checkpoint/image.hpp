@@ -2,7 +2,8 @@
 // with it as if nothing had happened. A file of a checkpoint is a safetensors file with up to
 // three tensors per chunk, "TABLE/CHUNK/parameters", ".../state1" and ".../state2", and the
 // rest of the chunk in its metadata, JSON, under "TABLE/CHUNK". A part of a table of rows has
-// ".../values", ".../states" and ".../rows" (U64, three of each row). Pure, any thread.
+// ".../values", ".../states" and ".../rows" (U64, three of each row), and where ids are counted
+// before they have rows ".../candidates", likewise. Pure, any thread.
 #pragma once
 
 #include <array>
@@ -31,29 +32,34 @@ struct chunk_description {
   double beta1_power = 1;  // of Adam's betas, after the steps made
   double beta2_power = 1;
   std::vector<rank_progress> ranks;  // of all workers of the job
-  // If the chunk is a part of a table of rows: how many it has, and the float32 of a row's
-  // state.
+  // If the chunk is a part of a table of rows: how many it has, the float32 of a row's state,
+  // ids that are counted, and the latest clock of its steps.
   rows_spec rows = {};
   std::uint64_t row_count = 0;
   std::uint32_t row_state = 0;
+  std::uint64_t candidate_count = 0;
+  std::uint64_t row_clock = 0;
 
   friend bool operator==(const chunk_description&, const chunk_description&) = default;
 };
 
 // parameters, then the state that the optimizer has: 1 + state_arrays(kind) of them. Of a part
 // of a table of rows: values, states, and of each row three numbers of 64 bits, which count as
-// two float32 each: its id, the clock of its last push, and how many pushes it has had.
-inline constexpr std::size_t chunk_arrays_max = 3;
+// two float32 each: its id, the clock of its last push, and how many pushes it has had; then
+// the same of ids that are counted, where the table has such.
+inline constexpr std::size_t chunk_arrays_max = 4;
 inline constexpr std::uint64_t row_numbers = 3;
 constexpr std::size_t chunk_arrays(const chunk_description& chunk) noexcept {
-  return chunk.rows.dim > 0 ? 3 : 1 + state_arrays(chunk.optimizer.kind);
+  if (chunk.rows.dim == 0) return 1 + state_arrays(chunk.optimizer.kind);
+  return chunk.rows.lifetime.admits_at_once() ? 3 : 4;
 }
 // Returns the float32 numbers of an array of a chunk.
 constexpr std::uint64_t array_floats(const chunk_description& chunk,
                                      std::size_t array) noexcept {
   if (chunk.rows.dim == 0) return chunk.elements;
-  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, 2 * row_numbers};
-  return chunk.row_count * of_row[array];
+  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, 2 * row_numbers,
+                                  2 * row_numbers};
+  return (array < 3 ? chunk.row_count : chunk.candidate_count) * of_row[array];
 }
 
 // A chunk at rest: its arrays must not change while it is written.

@@ -1,6 +1,8 @@
 #include "policies/checkpoint/record_fields.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "policies/model/row_rules.hpp"
@@ -70,23 +72,43 @@ std::uint32_t number32(json_fields& fields, const char* key) {
 
 json encode_rows(const rows_spec& rows) {
   if (rows.dim == 0) return json::array();
-  return {rows.dim, rows.capacity, static_cast<std::uint32_t>(rows.init.kind),
-          std::bit_cast<std::uint32_t>(rows.init.value)};
+  return {rows.dim,
+          rows.capacity,
+          static_cast<std::uint32_t>(rows.init.kind),
+          std::bit_cast<std::uint32_t>(rows.init.value),
+          rows.lifetime.admit_count,
+          rows.lifetime.candidates,
+          rows.lifetime.unseen,
+          rows.lifetime.rows,
+          static_cast<std::uint32_t>(rows.lifetime.by)};
 }
 
 rows_spec decode_rows(json_fields& fields, status& problem) {
   if (!fields.has("rows") || fields.array("rows").empty()) return {};
-  const auto numbers = row(fields, "rows", 4, any_64, problem);
+  // Records before lifetimes of rows have 4 numbers.
+  constexpr std::size_t size_now = 9;
+  const auto size = fields.array("rows").size();
+  auto numbers = row(fields, "rows", size == 4 ? 4 : size_now, any_64, problem);
+  numbers.resize(size_now);
   const auto init = init_kind{static_cast<std::uint8_t>(numbers[2])};
   if (numbers[0] == 0 || numbers[0] > runtime::limits::row_dim_max || numbers[1] == 0 ||
-      numbers[1] > runtime::limits::table_rows_max || numbers[2] >= 2 || numbers[3] > any_32) {
+      numbers[1] > runtime::limits::table_rows_max || numbers[2] >= 2 || numbers[3] > any_32 ||
+      numbers[4] > admit_count_max || numbers[5] > runtime::limits::table_rows_max ||
+      (numbers[4] > 1 && numbers[5] == 0) || numbers[6] > unseen_clocks_max ||
+      numbers[7] > runtime::limits::table_rows_max ||
+      numbers[8] >= std::size(runtime::eviction_orders)) {
     if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
     return {};
   }
   return {.dim = static_cast<std::uint32_t>(numbers[0]),
           .capacity = numbers[1],
           .init = {.kind = init,
-                   .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))}};
+                   .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))},
+          .lifetime = {.admit_count = std::max(1U, static_cast<std::uint32_t>(numbers[4])),
+                       .candidates = numbers[5],
+                       .unseen = numbers[6],
+                       .rows = numbers[7],
+                       .by = runtime::eviction_orders[numbers[8]]}};
 }
 
 journal_entry entry(std::string key, const json& value) {

@@ -21,7 +21,7 @@ std::string decode_text(json_fields& fields, const char* key, runtime::status& p
 // A row of whole numbers of this size.
 std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
                                std::uint64_t most, runtime::status& problem);
-// A rows_spec, as four numbers; none of a dense table, as records before tables of rows have
+// A rows_spec, as nine numbers; none of a dense table, as records before tables of rows have
 // it.
 nlohmann::json encode_rows(const rows_spec& rows);
 rows_spec decode_rows(json_fields& fields, runtime::status& problem);

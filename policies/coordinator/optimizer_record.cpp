@@ -33,15 +33,18 @@ nlohmann::json encode_optimizer(const optimizer_spec& spec) {
           bits_of(spec.schedule.factor),
           spec.lazy ? 1U : 0U,
           bits_of(spec.l1),
-          bits_of(spec.l2)};
+          bits_of(spec.l2),
+          bits_of(spec.beta),
+          bits_of(spec.l21)};
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12.
-  constexpr std::size_t size_now = 15;
+  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, and those before
+  // optimizers of rows alone 15.
+  constexpr std::size_t size_now = 17;
   const auto size = fields.array("optimizer").size();
-  auto values =
-      row(fields, "optimizer", size == 7 || size == 12 ? size : size_now, any_32, problem);
+  auto values = row(fields, "optimizer",
+                    size == 7 || size == 12 || size == 15 ? size : size_now, any_32, problem);
   values.resize(size_now);
   const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
   const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
@@ -61,6 +64,8 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
                               .weight_decay = real(6),
                               .l1 = real(13),
                               .l2 = real(14),
+                              .beta = size < size_now ? optimizer_spec().beta : real(15),
+                              .l21 = real(16),
                               .clip_value = real(7),
                               .schedule = {*schedule, number(9), number(10), real(11)},
                               .lazy = number(12) != 0};

@@ -81,6 +81,12 @@ void table_catalog::open(const table_request& request, ticket requester,
                   out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
+  if (!spec.has_rows() && !runtime::steps_elements(spec.optimizer.kind))
+    return refuse(
+        requester, errc::invalid_argument,
+        name + ": optimizer '" + std::string(runtime::optimizer_name(spec.optimizer.kind)) +
+            "' steps tables of rows alone; allowed: " + runtime::dense_optimizer_names(),
+        out);
   if (spec.has_rows())
     if (auto checked = check_rows(spec, job->spec); !checked.ok())
       return refuse(requester, checked.code(), name + ": " + checked.message(), out);
@@ -104,10 +110,11 @@ void table_catalog::attach(const table_state& known, const table_request& reques
                              (known.spec.shape != asked.shape || known.spec.rows != asked.rows)
                        : known.spec.shape != asked.shape;
   if (is_other)
-    return refuse(requester, errc::invalid_argument,
-                  name + (asked.has_rows() ? " exists with another capacity, parts or init"
-                                           : " exists with another shape"),
-                  out);
+    return refuse(
+        requester, errc::invalid_argument,
+        name + (asked.has_rows() ? " exists with another capacity, parts, init or lifetime"
+                                 : " exists with another shape"),
+        out);
   if ((request.optimizer_given && known.spec.optimizer != asked.optimizer) ||
       (request.options_given && !known.restored && known.spec.init != asked.init))
     return refuse(requester, errc::invalid_argument,

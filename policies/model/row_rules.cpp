@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/base/limits.hpp"
+#include "runtime/optimizers/row_check.hpp"
 
 namespace tidegate::policies {
 
@@ -23,9 +24,53 @@ status check_number(const std::string& name, std::uint64_t value, std::uint64_t 
 
 }  // namespace
 
-bool steps_rows(optimizer_kind kind) noexcept {
-  return kind == optimizer_kind::sgd || kind == optimizer_kind::adagrad ||
-         kind == optimizer_kind::adam;
+std::string_view word_of(runtime::eviction_order order) noexcept {
+  switch (order) {
+    case runtime::eviction_order::lru:
+      return "lru";
+    case runtime::eviction_order::lfu:
+      return "lfu";
+    case runtime::eviction_order::l2:
+      return "l2";
+  }
+  return "?";
+}
+
+status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t> capacity,
+                    rows_spec& into) {
+  auto& lifetime = into.lifetime;
+  if (capacity && options.rows)
+    return refused("capacity and evict.rows are both given", "one of them");
+  if (options.candidates && options.admit_count.value_or(1) == 1)
+    return refused("admit.candidates where rows are made at their first push",
+                   "only with admit.count above 1");
+  if (options.by && !options.rows)
+    return refused("evict.by without evict.rows", "only with evict.rows");
+  const auto take = [](const char* name, const std::optional<std::uint64_t>& given,
+                       std::uint64_t most, std::uint64_t& number) -> status {
+    if (!given) return {};
+    number = *given;
+    return check_number(name, *given, most);
+  };
+  std::uint64_t count = 1;
+  for (const auto& checked :
+       {take("capacity", capacity, runtime::limits::table_rows_max, into.capacity),
+        take("admit.count", options.admit_count, admit_count_max, count),
+        take("admit.candidates", options.candidates, runtime::limits::table_rows_max,
+             lifetime.candidates),
+        take("evict.unseen", options.unseen, unseen_clocks_max, lifetime.unseen),
+        take("evict.rows", options.rows, runtime::limits::table_rows_max, lifetime.rows)})
+    if (!checked.ok()) return checked;
+  lifetime.admit_count = static_cast<std::uint32_t>(count);
+  if (options.rows) into.capacity = lifetime.rows;
+  if (!lifetime.admits_at_once() && !options.candidates) lifetime.candidates = into.capacity;
+  if (!options.by) return {};
+  for (const auto order : runtime::eviction_orders)
+    if (word_of(order) == *options.by) {
+      lifetime.by = order;
+      return {};
+    }
+  return refused("evict.by '" + std::string(*options.by) + "'", "lru, lfu, l2");
 }
 
 status check_rows(const table_spec& table, const job_spec& job) {
@@ -39,14 +84,17 @@ status check_rows(const table_spec& table, const job_spec& job) {
           check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
       !room.ok())
     return room;
-  if (part_capacity(table.rows.capacity, table.shape.front()) > runtime::limits::part_rows_max)
-    return refused("capacity " + std::to_string(table.rows.capacity) + " in " +
-                       std::to_string(table.shape.front()) + " parts",
-                   "some 2^29 rows for each part; more parts have room for more");
-  if (!steps_rows(table.optimizer.kind))
-    return refused("optimizer '" + std::string(runtime::optimizer_name(table.optimizer.kind)) +
-                       "' does not step rows",
-                   "sgd, adagrad, adam");
+  const auto parts = table.shape.front();
+  const auto of_part = part_lifetime(table.rows.lifetime, parts);
+  if (part_capacity(table.rows, parts) > runtime::limits::part_rows_max ||
+      of_part.candidates + runtime::lifetime_block > runtime::limits::part_rows_max)
+    return refused(
+        "capacity " + std::to_string(table.rows.capacity) + " in " +
+            std::to_string(table.shape.front()) + " parts",
+        "some 2^29 rows, and as many candidates, for each part; more parts have room for "
+        "more");
+  if (auto optimizer = runtime::check_row_optimizer(table.optimizer); !optimizer.ok())
+    return optimizer;
   if (table.optimizer.clip_value > 0)
     return refused("optimizer.clip_value of a table of rows", "0");
   if (table.rows.init.kind == init_kind::pushed || !std::isfinite(table.rows.init.value))

@@ -15,6 +15,7 @@
 #include "policies/model/fault_spec.hpp"
 #include "policies/model/policy_traits.hpp"
 #include "policies/model/state_layout.hpp"
+#include "runtime/base/row_lifetime.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::policies {
@@ -61,15 +62,27 @@ struct rows_spec {
   std::uint32_t dim = 0;       // float32 values of a row; 0: the table is dense
   std::uint64_t capacity = 0;  // rows that there is room for, parts_max times as many at most
   init_spec init = {.kind = init_kind::uniform, .value = 0.01F};
+  // Of the whole table. Where it bounds the rows, that is the capacity.
+  runtime::row_lifetime lifetime = {};
 
   friend bool operator==(const rows_spec&, const rows_spec&) = default;
 };
 inline constexpr std::uint32_t row_parts_default = 64;
 inline constexpr std::uint64_t row_capacity_default = 1ULL << 24U;
+// Returns the lifetime of rows of one of so many parts, which has its share of the numbers.
+constexpr runtime::row_lifetime part_lifetime(const runtime::row_lifetime& of_table,
+                                              std::uint64_t parts) noexcept {
+  auto lifetime = of_table;
+  lifetime.candidates = (of_table.candidates + parts - 1) / parts;
+  lifetime.rows = (of_table.rows + parts - 1) / parts;
+  return lifetime;
+}
 // Rows that one part has room for: somewhat more than its share of the table, as the hash of
-// ids does not spread them evenly.
-constexpr std::uint64_t part_capacity(std::uint64_t capacity, std::uint64_t parts) noexcept {
-  const auto share = capacity / parts + 1;
+// ids does not spread them evenly; or what its lifetime leaves and a block of a step.
+constexpr std::uint64_t part_capacity(const rows_spec& rows, std::uint64_t parts) noexcept {
+  const auto kept = part_lifetime(rows.lifetime, parts).rows;
+  if (kept > 0) return kept + runtime::lifetime_block;
+  const auto share = rows.capacity / parts + 1;
   return share + share / 4 + 64;
 }
 

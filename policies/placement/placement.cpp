@@ -56,7 +56,7 @@ std::vector<table_places> placement::add_tables(std::span<const table_spec> spec
   std::vector<table_cut> cuts;
   for (const auto& spec : specs) {
     const auto parts = spec.size();
-    const auto part_bytes = part_capacity(spec.rows.capacity, parts) * spec.rows.dim;
+    const auto part_bytes = part_capacity(spec.rows, parts) * spec.rows.dim;
     cuts.push_back(spec.has_rows()
                        ? table_cut{parts, 1, part_bytes * sizeof(float)}
                        : table_cut{parts, chunk_bytes_ / sizeof(float), sizeof(float)});

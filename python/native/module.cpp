@@ -35,6 +35,8 @@ void bind_options(nb::module_& module) {
       .def_rw("weight_decay", &optimizer::weight_decay)
       .def_rw("l1", &optimizer::l1)
       .def_rw("l2", &optimizer::l2)
+      .def_rw("beta", &optimizer::beta)
+      .def_rw("l21", &optimizer::l21)
       .def_rw("clip_value", &optimizer::clip_value)
       .def_rw("schedule", &optimizer::schedule)
       .def_rw("lazy", &optimizer::lazy);
@@ -51,7 +53,12 @@ void bind_options(nb::module_& module) {
       .def_rw("init_uniform", &row_table_options::init_uniform)
       .def_rw("init_constant", &row_table_options::init_constant)
       .def_rw("capacity", &row_table_options::capacity)
-      .def_rw("parts", &row_table_options::parts);
+      .def_rw("parts", &row_table_options::parts)
+      .def_rw("admit_count", &row_table_options::admit_count)
+      .def_rw("admit_candidates", &row_table_options::admit_candidates)
+      .def_rw("evict_unseen", &row_table_options::evict_unseen)
+      .def_rw("evict_rows", &row_table_options::evict_rows)
+      .def_rw("evict_by", &row_table_options::evict_by);
   nb::class_<row_table>(module, "RowTable").def_prop_ro("dim", &row_table::dim);
 }
 

@@ -48,6 +48,34 @@ def test_first_values_follow_from_the_id(run: Run) -> None:
     assert 0.4 < first[0] <= 0.5 and first[2] == (0, 4)
 
 
+def test_rows_are_admitted_and_evicted(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 1, optimizer=tidegate.sgd(1.0), init=0.0, parts=1, admit_count=2, evict_unseen=3)
+            few = s.rows("few", 1, optimizer=tidegate.ftrl(1.0, l1=0.5), init=0.0, parts=1, evict_rows=2, evict_by="lru")
+            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init or lifetime"):
+                s.rows("few", 1, parts=1, init=0.0, evict_rows=3)
+            with pytest.raises(tidegate.InvalidArgumentError, match="evict.by without evict.rows"):
+                s.rows("other", 1, evict_by="lfu")
+            with pytest.raises(tidegate.InvalidArgumentError, match="admit_count 0 of table 'other'"):
+                s.rows("other", 1, admit_count=0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="'ftrl' steps tables of rows alone"):
+                s.table("dense", 3, optimizer=tidegate.ftrl(0.1))
+            seen = []
+            for ids in ([1, 2], [1], [2], [2], [2], [1]):
+                t.push(ids, np.ones((len(ids), 1), np.float32))
+                few.push([s.now], np.full((1, 1), -2, np.float32))
+                s.clock()
+                seen.append([t.items()[0].tolist(), few.items()[0].tolist()])
+            assert t.pull([1, 2]).tolist() == [[0.0], [-3.0]]
+            assert (few.items()[1] > 0).all()
+            return seen
+
+    # Id 1 has its second push in clock 1, and is not seen from then until clock 4.
+    assert run(train, workers=1, shards=1).returns == [[
+        [[], [0]], [[1], [0, 1]], [[1, 2], [1, 2]], [[1, 2], [2, 3]], [[2], [3, 4]], [[2], [4, 5]]]]
+
+
 def test_what_is_wrong_is_told_and_changes_nothing(run: Run) -> None:
     def train() -> None:
         with tidegate.session() as s:

@@ -59,7 +59,10 @@ if TYPE_CHECKING:
     from ._options import adamw as adamw
     from ._options import momentum as momentum
     from ._options import nesterov as nesterov
+    from ._options import ftrl as ftrl
+    from ._options import group_adagrad as group_adagrad
     from ._options import proximal as proximal
+    from ._options import rowwise_adagrad as rowwise_adagrad
     from ._options import sgd as sgd
     from ._options import uniform as uniform
     from . import data as data
@@ -82,7 +85,8 @@ _HOMES = {
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
     "_device": ["DeviceArray"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
-                 "momentum", "nesterov", "proximal", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
+                 "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
+                 "step_decay", "uniform", "warm_up"],
     "_rows": ["RowTable"],
     "_session": ["Session", "await_place", "session"],
     "_state": ["State"],
@@ -96,8 +100,9 @@ __all__ = [
     "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
     "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule", "Session",
     "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
-    "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "launch", "momentum",
-    "nesterov", "proximal", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",
+    "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "ftrl", "group_adagrad",
+    "launch", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "session", "sgd", "spawn", "step_decay",
+    "uniform", "warm_up",
 ]
 
 

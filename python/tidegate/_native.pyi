@@ -22,6 +22,8 @@ class Optimizer:
     weight_decay: Optional[float]
     l1: Optional[float]
     l2: Optional[float]
+    beta: Optional[float]
+    l21: Optional[float]
     clip_value: Optional[float]
     schedule: Optional[Schedule]
     lazy: Optional[bool]
@@ -44,6 +46,11 @@ class RowTableOptions:
     init_constant: Optional[float]
     capacity: Optional[int]
     parts: Optional[int]
+    admit_count: Optional[int]
+    admit_candidates: Optional[int]
+    evict_unseen: Optional[int]
+    evict_rows: Optional[int]
+    evict_by: Optional[str]
     def __init__(self) -> None: ...
 
 class RowTable:

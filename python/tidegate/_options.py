@@ -48,6 +48,8 @@ class Optimizer:
     lazy: Optional[bool] = None
     l1: Optional[float] = None
     l2: Optional[float] = None
+    beta: Optional[float] = None
+    l21: Optional[float] = None
 
     def scheduled(self, schedule: Schedule) -> Optimizer:
         """Returns this optimizer with a learning rate that follows `schedule`."""
@@ -99,6 +101,26 @@ def proximal(learning_rate: float, *, l1: Optional[float] = None, l2: Optional[f
     """A gradient step, then the proximal step of l1 |w| + l2/2 w**2, which makes small parameters 0 (Parikh and Boyd,
     Proximal Algorithms, 2014)."""
     return Optimizer("proximal", learning_rate, l1=l1, l2=l2)
+
+
+def rowwise_adagrad(learning_rate: float, *, epsilon: Optional[float] = None) -> Optimizer:
+    """AdaGrad with one number of state for each row, the mean of the squares of its gradients; of tables of rows alone
+    (Khudia et al., FBGEMM, 2021)."""
+    return Optimizer("rowwise_adagrad", learning_rate, epsilon=epsilon)
+
+
+def ftrl(learning_rate: float, *, beta: Optional[float] = None, l1: Optional[float] = None,
+         l2: Optional[float] = None) -> Optimizer:
+    """FTRL-Proximal, which makes parameters 0 that gradients hardly move; of tables of rows alone (McMahan et al., KDD
+    2013, algorithm 1)."""
+    return Optimizer("ftrl", learning_rate, beta=beta, l1=l1, l2=l2)
+
+
+def group_adagrad(learning_rate: float, *, epsilon: Optional[float] = None, l1: Optional[float] = None,
+                  l2: Optional[float] = None, l21: Optional[float] = None) -> Optimizer:
+    """Group AdaGrad, which makes whole rows 0 whose norm `l21` outweighs; of tables of rows alone (Yue et al., ECML-PKDD
+    2021, algorithm 1 with the row as group)."""
+    return Optimizer("group_adagrad", learning_rate, epsilon=epsilon, l1=l1, l2=l2, l21=l21)
 
 
 def assign() -> Optimizer:

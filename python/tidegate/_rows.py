@@ -14,7 +14,7 @@ from .errors import InvalidArgumentError
 
 RowInit = Union[None, float, Uniform]
 # What a table was opened with.
-Asked = tuple[int, Optional[Optimizer], RowInit, Optional[int], Optional[int]]
+Asked = tuple[Any, ...]  # dim and options, as they were asked for
 
 
 class RowTable:
@@ -116,9 +116,10 @@ def _count(name: str, role: str, number: int, bits: int = 32) -> int:
     return int(number)
 
 
-def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, capacity: Optional[int],
-                   parts: Optional[int]) -> Optional[_native.RowTableOptions]:
-    if optimizer is None and init is None and capacity is None and parts is None:
+def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, evict_by: Optional[str],
+                   **numbers: Optional[int]) -> Optional[_native.RowTableOptions]:
+    """Returns options for the cluster, or None where none is given; it says which numbers it takes."""
+    if optimizer is None and init is None and evict_by is None and not any(n is not None for n in numbers.values()):
         return None
     options = _native.RowTableOptions()
     if optimizer is not None:
@@ -127,8 +128,9 @@ def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, cap
         options.init_uniform = init.bound
     elif init is not None:
         options.init_constant = float(init)
-    if capacity is not None:
-        options.capacity = _count(name, "capacity", capacity, 64)
-    if parts is not None:
-        options.parts = _count(name, "parts", parts)
+    if evict_by is not None:
+        options.evict_by = str(evict_by)
+    for role, number in numbers.items():
+        if number is not None:
+            setattr(options, role, _count(name, role, number, 32 if role == "parts" else 64))
     return options

@@ -91,22 +91,35 @@ class Session:
         return table
 
     def rows(self, name: str, dim: int, *, optimizer: Optional[Optimizer] = None,
-             init: Union[None, float, Uniform] = None, capacity: Optional[int] = None,
-             parts: Optional[int] = None) -> RowTable:
+             init: Union[None, float, Uniform] = None, capacity: Optional[int] = None, parts: Optional[int] = None,
+             admit_count: Optional[int] = None, admit_candidates: Optional[int] = None,
+             evict_unseen: Optional[int] = None, evict_rows: Optional[int] = None,
+             evict_by: Optional[str] = None) -> RowTable:
         """Creates the table of rows of that name, or attaches to it: rows of `dim` float32 by 64-bit ids.
 
         The worker that comes first decides on the options; with others this raises InvalidArgumentError. A table that
         the YAML declares keeps the YAML's options where none is given. `optimizer`: :func:`tidegate.sgd`,
-        :func:`tidegate.adagrad` or :func:`tidegate.adam`, which step a row when it is pushed. `init`: the value that
-        all start with, or :func:`tidegate.uniform`; uniform(0.01) where it is not given. `capacity`: rows that there
-        is room for (16777216). `parts`: into how many the rows are spread, by a hash of their ids (64). Blocks until
-        the table can be used.
+        :func:`tidegate.adagrad`, :func:`tidegate.rowwise_adagrad`, :func:`tidegate.adam`, :func:`tidegate.ftrl` or
+        :func:`tidegate.group_adagrad`, which step a row when it is pushed. `init`: the value that all start with, or
+        :func:`tidegate.uniform`; uniform(0.01) where it is not given. `capacity`: rows that there is room for
+        (16777216). `parts`: into how many the rows are spread, by a hash of their ids (64).
+
+        `admit_count`: a row is made in the step that is the so-manieth with a push of its id (1); what was pushed before
+        is not applied. `admit_candidates`: ids whose pushes are counted, at most (as many as rows). `evict_unseen`: a
+        row that nobody has pushed for so many clocks is erased, within a sixteenth of that time more. `evict_rows`:
+        rows at most, in place of `capacity`; where a step leaves more in a part, which has its share, those above 15/16
+        of it are erased, by `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least
+        often) or "l2" (with the least sum of squares). An id whose row is erased begins anew when it is pushed again.
+
+        Blocks until the table can be used.
         """
-        asked = (dim, optimizer, init, capacity, parts)
+        numbers = {"capacity": capacity, "parts": parts, "admit_count": admit_count,
+                   "admit_candidates": admit_candidates, "evict_unseen": evict_unseen, "evict_rows": evict_rows}
+        asked = (dim, optimizer, init, evict_by, *numbers.values())
         known = self._row_tables.get(name)
         if known is not None and known._asked == asked and self.is_open:
             return known
-        opened = self._row_calls.open(name, dim_of(name, dim), row_options_of(name, *asked[1:]))
+        opened = self._row_calls.open(name, dim_of(name, dim), row_options_of(name, optimizer, init, evict_by, **numbers))
         if known is not None:
             return known
         table = RowTable(self._row_calls, name, asked, opened)

@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 15;
+inline constexpr std::uint8_t frame_version = 16;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.

@@ -150,6 +150,14 @@ enum class planted_bug : std::uint8_t {
   row_state_not_in_checkpoints,
   row_lease_not_checked,
   row_lease_of_another_version,
+  // Mistakes with rows that come and go.
+  row_evicted_on_the_primary_only,
+  row_evicted_not_noted,
+  row_evicted_by_number,
+  row_admitted_keeps_its_count,
+  row_candidates_not_handed_over,
+  row_candidates_not_in_checkpoints,
+  row_clock_not_handed_over,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -174,7 +182,8 @@ inline constexpr auto planted_range_bug_last = planted_bug::untouched_chunks_not
 inline constexpr auto planted_call_bug_first = planted_bug::call_ends_the_lease;
 inline constexpr auto planted_call_bug_last = planted_bug::call_takes_the_place_of_the_pull;
 inline constexpr auto planted_row_bug_first = planted_bug::row_changes_not_noted;
-inline constexpr auto planted_row_bug_last = planted_bug::row_lease_of_another_version;
+inline constexpr auto planted_lifetime_bug_first = planted_bug::row_evicted_on_the_primary_only;
+inline constexpr auto planted_row_bug_last = planted_bug::row_clock_not_handed_over;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

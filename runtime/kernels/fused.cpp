@@ -75,6 +75,8 @@ void step_here(const coefficients& c, const dense_inputs& inputs, const chunk_ar
     return by_type(name##_step{c}, inputs, at);
     TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
 #undef TIDEGATE_CASE
+    default:
+      TIDEGATE_ASSERT(false, "an optimizer of dense tables");
   }
 }
 
@@ -108,6 +110,8 @@ void step_around_gaps_here(const coefficients& c, const dense_inputs& inputs,
     return by_count_around_gaps(name##_step{c}, inputs, at);
     TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
 #undef TIDEGATE_CASE
+    default:
+      TIDEGATE_ASSERT(false, "an optimizer of dense tables");
   }
 }
 

@@ -13,6 +13,7 @@ struct adagrad {
     optimizer_traits traits;
     traits.kind = optimizer_kind::adagrad;
     traits.name = "adagrad";
+    traits.steps_rows = true;
     traits.state_arrays = 1;
     traits.options = optimizer_options_of_steps | optimizer_option::epsilon;
     traits.defaults.epsilon = 1e-10F;

@@ -14,6 +14,7 @@ struct adam {
     optimizer_traits traits;
     traits.kind = optimizer_kind::adam;
     traits.name = "adam";
+    traits.steps_rows = true;
     traits.state_arrays = 2;
     traits.options = optimizer_options_of_steps | optimizer_option::beta1 |
                      optimizer_option::beta2 | optimizer_option::epsilon;

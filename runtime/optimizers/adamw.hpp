@@ -13,6 +13,7 @@ struct adamw {
     auto traits = adam::traits();
     traits.kind = optimizer_kind::adamw;
     traits.name = "adamw";
+    traits.steps_rows = false;
     traits.options = traits.options | optimizer_option::weight_decay;
     traits.defaults.weight_decay = 0.01F;
     traits.defaults.kind = traits.kind;

@@ -12,7 +12,7 @@ namespace tidegate::runtime {
 
 enum class optimizer_kind : std::uint8_t {
 #define TIDEGATE_KIND(name, number) name = number,
-  TIDEGATE_OPTIMIZERS(TIDEGATE_KIND)
+  TIDEGATE_OPTIMIZERS(TIDEGATE_KIND) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_KIND)
 #undef TIDEGATE_KIND
 };
 
@@ -27,6 +27,8 @@ struct optimizer_options {
   float weight_decay = 0.0F;
   float l1 = 0.0F;
   float l2 = 0.0F;
+  float beta = 1.0F;  // of FTRL: what is added to the root of the sum of squares
+  float l21 = 0.0F;   // of groups; a group is a row
   // Each element of the reduced gradient is brought into [-clip_value, clip_value] before the
   // step; 0: it is taken as it is.
   float clip_value = 0.0F;
@@ -51,6 +53,8 @@ enum class optimizer_option : std::uint16_t {
   schedule = 128,  // and the factor that comes with pushes
   l1 = 256,
   l2 = 512,
+  beta = 1024,
+  l21 = 2048,
 };
 constexpr optimizer_option operator|(optimizer_option a, optimizer_option b) {
   return static_cast<optimizer_option>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -69,6 +73,7 @@ struct optimizer_traits {
   std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
   bool reads_parameters = true;    // false: the new ones follow from the gradient alone
   optimizer_option options = optimizer_options_of_steps;
+  bool steps_rows = false;     // of tables of rows
   bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)
   optimizer_options defaults;  // as in common frameworks
 };

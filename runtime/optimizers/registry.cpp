@@ -22,16 +22,35 @@ std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept {
   return {};
 }
 
-std::string optimizer_names(optimizer_option option, std::string_view last) {
+namespace {
+
+template <class Condition>
+std::string names_of(const Condition& is_listed, std::string_view last) {
   std::vector<std::string_view> names;
   for (const auto& traits : optimizers_known)
-    if (contains(traits.options, option)) names.push_back(traits.name);
+    if (is_listed(traits)) names.push_back(traits.name);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? last : ", ";
     text += names[i];
   }
   return text;
+}
+
+}  // namespace
+
+std::string optimizer_names(optimizer_option option, std::string_view last) {
+  return names_of(
+      [&](const optimizer_traits& traits) { return contains(traits.options, option); }, last);
+}
+
+std::string row_optimizer_names() {
+  return names_of([](const optimizer_traits& traits) { return traits.steps_rows; }, ", ");
+}
+
+std::string dense_optimizer_names() {
+  return names_of([](const optimizer_traits& traits) { return steps_elements(traits.kind); },
+                  ", ");
 }
 
 }  // namespace tidegate::runtime

@@ -15,15 +15,17 @@
 #include "runtime/optimizers/list.hpp"
 #include "runtime/optimizers/momentum.hpp"
 #include "runtime/optimizers/nesterov.hpp"
+#include "runtime/optimizers/of_rows.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 #include "runtime/optimizers/proximal.hpp"
 #include "runtime/optimizers/sgd.hpp"
 
 namespace tidegate::runtime {
 
-inline constexpr optimizer_traits optimizers_known[] = {
 #define TIDEGATE_TRAITS(name, number) optimizers::name::traits(),
-    TIDEGATE_OPTIMIZERS(TIDEGATE_TRAITS)
+inline constexpr optimizer_traits dense_optimizers[] = {TIDEGATE_OPTIMIZERS(TIDEGATE_TRAITS)};
+inline constexpr optimizer_traits optimizers_known[] = {
+    TIDEGATE_OPTIMIZERS(TIDEGATE_TRAITS) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_TRAITS)
 #undef TIDEGATE_TRAITS
 };
 
@@ -31,7 +33,7 @@ inline constexpr optimizer_traits optimizers_known[] = {
 std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept;
 std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept;
 
-// Calls visitor(T()) with the class T of this optimizer.
+// Calls visitor(T()) with the class T of this optimizer, which is one of dense tables.
 template <class Visitor>
 decltype(auto) visit_optimizer(optimizer_kind kind, const Visitor& visitor) {
   switch (kind) {
@@ -40,8 +42,10 @@ decltype(auto) visit_optimizer(optimizer_kind kind, const Visitor& visitor) {
     return visitor(optimizers::name());
     TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
 #undef TIDEGATE_CASE
+    default:
+      break;
   }
-  TIDEGATE_ASSERT(false, "an optimizer that is known");
+  TIDEGATE_ASSERT(false, "an optimizer of dense tables");
   return visitor(optimizers::sgd());
 }
 
@@ -49,6 +53,13 @@ constexpr const optimizer_traits& traits_of(optimizer_kind kind) noexcept {
   for (const auto& traits : optimizers_known)
     if (traits.kind == kind) return traits;
   return optimizers_known[0];
+}
+
+// Returns true if a dense table can have the optimizer.
+constexpr bool steps_elements(optimizer_kind kind) noexcept {
+  for (const auto& traits : dense_optimizers)
+    if (traits.kind == kind) return true;
+  return false;
 }
 
 constexpr std::string_view optimizer_name(optimizer_kind kind) noexcept {
@@ -69,5 +80,8 @@ inline optimizer_options options_at(const optimizer_options& options, std::uint6
 // Returns the names of the optimizers that have this option: "a, b, c", or with `last` between
 // the last two.
 std::string optimizer_names(optimizer_option option, std::string_view last = ", ");
+// Likewise of those that step rows, and of those that step dense tables.
+std::string row_optimizer_names();
+std::string dense_optimizer_names();
 
 }  // namespace tidegate::runtime

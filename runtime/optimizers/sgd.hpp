@@ -11,6 +11,7 @@ struct sgd {
     optimizer_traits traits;
     traits.kind = optimizer_kind::sgd;
     traits.name = "sgd";
+    traits.steps_rows = true;
 
     traits.defaults.kind = traits.kind;
     return traits;

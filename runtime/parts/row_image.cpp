@@ -19,6 +19,8 @@ struct head_wire {
   std::uint32_t state_floats = 0;
   std::uint64_t rows = 0;
   std::uint64_t kept = 0;
+  std::uint64_t candidates = 0;
+  std::uint64_t clock = 0;
 };
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) {
@@ -77,6 +79,7 @@ auto bad_image() {
 std::uint64_t image_bytes(const row_image& image) noexcept {
   auto bytes = sizeof(head_wire) + image.ids.size() * sizeof(std::uint64_t) +
                image.uses.size() * sizeof(row_use) +
+               image.candidates.size() * (sizeof(std::uint64_t) + sizeof(row_use)) +
                aligned(image.values.size() * sizeof(float)) +
                aligned(image.states.size() * sizeof(float));
   for (const auto& delta : image.kept) bytes += delta_bytes(delta);
@@ -88,13 +91,17 @@ void encode_image(const row_image& image, std::span<std::byte> into) {
   const head_wire head{.dim = image.dim,
                        .state_floats = image.state_floats,
                        .rows = image.ids.size(),
-                       .kept = image.kept.size()};
+                       .kept = image.kept.size(),
+                       .candidates = image.candidates.size(),
+                       .clock = image.clock};
   writer to(into.data());
   to.put(&head, 1);
   to.put(image.ids.data(), image.ids.size());
   to.put(image.uses.data(), image.uses.size());
   to.put(image.values.data(), image.values.size());
   to.put(image.states.data(), image.states.size());
+  to.put(image.candidates.data(), image.candidates.size());
+  to.put(image.candidate_uses.data(), image.candidate_uses.size());
   for (const auto& delta : image.kept) {
     const std::uint64_t rows = delta.ids.size();
     to.put(&rows, 1);
@@ -112,14 +119,17 @@ expected<row_image> decode_image(std::span<const std::byte> bytes) {
   const auto& head = heads.front();
   if (head.dim == 0 || head.dim > limits::row_dim_max ||
       head.state_floats > 2 * limits::row_dim_max || head.kept > kept_max ||
-      head.rows > bytes.size())
+      head.rows > bytes.size() || head.candidates > bytes.size())
     return bad_image();
   row_image image;
+  image.clock = head.clock;
   image.dim = head.dim;
   image.state_floats = head.state_floats;
   if (!from.take(image.ids, head.rows) || !from.take(image.uses, head.rows) ||
       !from.take(image.values, head.rows * head.dim) ||
-      !from.take(image.states, head.rows * head.state_floats) || !ids_ascend(image.ids))
+      !from.take(image.states, head.rows * head.state_floats) || !ids_ascend(image.ids) ||
+      !from.take(image.candidates, head.candidates) ||
+      !from.take(image.candidate_uses, head.candidates) || !ids_ascend(image.candidates))
     return bad_image();
   for (std::uint64_t i = 0; i < head.kept; ++i) {
     auto& delta = image.kept.emplace_back();

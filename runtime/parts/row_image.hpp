@@ -33,6 +33,10 @@ struct row_image {
   std::vector<row_use> uses;       // of each id
   std::vector<float> values;       // dim of each
   std::vector<float> states;       // state_floats of each
+  // Ids without a row whose pushes are counted, ascending, and their counts.
+  std::vector<std::uint64_t> candidates;
+  std::vector<row_use> candidate_uses;
+  std::uint64_t clock = 0;  // the latest of the steps made
   // What changed after each version that is kept, the newest first, up to the version before it
   // in this list; after the first up to the current one.
   std::vector<row_delta> kept;

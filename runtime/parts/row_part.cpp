@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -22,7 +23,13 @@ bool is_among(const std::vector<std::uint32_t>& names, std::uint32_t name) {
 expected<row_part> row_part::create(const row_part_options& options) {
   auto table = row_table::create(options.rows);
   if (!table) return fail(table.error());
-  return row_part(options, std::move(*table));
+  std::optional<candidate_rows> candidates;
+  if (!options.lifetime.admits_at_once()) {
+    auto made = candidate_rows::create(options.rows.name, options.lifetime.candidates);
+    if (!made) return fail(made.error());
+    candidates = std::move(*made);
+  }
+  return row_part(options, std::move(*table), std::move(candidates));
 }
 
 // What `to` meant before is forgotten; nobody reads it any more.
@@ -49,6 +56,17 @@ void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
 status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
   is_sorted_ = false;
   begin_version(next.from, next.to);
+  const auto before = clock_;
+  clock_ = std::max(clock_, next.options.clock);
+  if (auto updated = sum_and_update(next, batches); !updated.ok()) return updated;
+  if (!(is_planted(planted_bug::row_evicted_on_the_primary_only) && !next.keeps_sum))
+    evict_unseen(before);
+  if (notes_erased_) sort_changes();
+  return {};
+}
+
+status row_part::sum_and_update(const step& next,
+                                std::span<const batch_merger::input> batches) {
   if (batches.size() == 1 && !next.keeps_sum)
     return update(next.options, batches.front().batch.ids, batches.front().batch.values);
   merger_.begin(batches, dim());
@@ -69,10 +87,94 @@ status row_part::apply(const step& next, std::span<const batch_merger::input> ba
   return {};
 }
 
+// Blocks of a step are the same for whoever makes it.
 status row_part::update(const row_step& step, std::span<const std::uint64_t> ids,
                         std::span<const float> gradients) {
+  if (options_.lifetime.admits_at_once() && options_.lifetime.is_eternal())
+    return update_block(step, ids, gradients);
+  for (std::size_t first = 0; first < ids.size(); first += lifetime_block) {
+    const auto count = std::min(lifetime_block, ids.size() - first);
+    const auto some = ids.subspan(first, count);
+    const auto of_some = gradients.subspan(first * dim(), count * dim());
+    const auto admitted =
+        candidates_ ? admit(step.clock, some, of_some) : admitted_rows{some, of_some};
+    if (auto updated = update_block(step, admitted.ids, admitted.gradients); !updated.ok())
+      return updated;
+    const auto limit = options_.lifetime.rows;
+    if (limit > 0 && rows() > limit)
+      evict(eviction_.find_first(table_.view(), options_.lifetime.by, rows() - left_of(limit)));
+  }
+  return {};
+}
+
+status row_part::update_block(const row_step& step, std::span<const std::uint64_t> ids,
+                              std::span<const float> gradients) {
   if (notes_) note(ids);
   return table_.update(step, ids, gradients);
+}
+
+row_part::admitted_rows row_part::admit(std::uint64_t clock, std::span<const std::uint64_t> ids,
+                                        std::span<const float> gradients) {
+  numbers_.resize(ids.size());
+  table_.view().index().find(ids, numbers_);
+  new_ids_.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (numbers_[i] == no_row) new_ids_.push_back(ids[i]);
+  if (new_ids_.empty()) return {ids, gradients};
+  admitted_.resize(new_ids_.size());
+  candidates_->add(clock, options_.lifetime.admit_count, new_ids_, admitted_);
+  admitted_ids_.clear();
+  admitted_gradients_.clear();
+  std::size_t next = 0;  // of the new ids
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (numbers_[i] == no_row && admitted_[next++] == 0) continue;
+    admitted_ids_.push_back(ids[i]);
+    const auto* const of_row = gradients.data() + i * dim();
+    admitted_gradients_.insert(admitted_gradients_.end(), of_row, of_row + dim());
+  }
+  return {admitted_ids_, admitted_gradients_};
+}
+
+void row_part::evict(const std::vector<std::uint64_t>& ids) {
+  if (ids.empty()) return;
+  if (notes_ && !is_planted(planted_bug::row_evicted_not_noted)) {
+    note(ids);
+    notes_erased_ = true;
+  }
+  table_.erase(ids);
+}
+
+void row_part::evict_unseen(std::uint64_t before) {
+  const auto unseen = options_.lifetime.unseen;
+  if (!looks_for_unseen(unseen, before, clock_)) return;
+  evict(eviction_.find_unseen(table_.view(), unseen, clock_));
+  if (candidates_) candidates_->forget_unseen(unseen, clock_);
+}
+
+// Of a row that was noted twice, the first note is what it was before the step. A row that was
+// not there before and is not now reads as if there were no note.
+void row_part::sort_changes() {
+  notes_erased_ = false;
+  auto& rows = changes_.front().rows;
+  places_.resize(rows.ids.size());
+  std::iota(places_.begin(), places_.end(), 0U);
+  std::sort(places_.begin(), places_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(rows.ids[a], a) < std::pair(rows.ids[b], b);
+  });
+  const auto last =
+      std::unique(places_.begin(), places_.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return rows.ids[a] == rows.ids[b]; });
+  numbers_.resize(rows.ids.size());
+  table_.view().index().find(rows.ids, numbers_);
+  row_delta sorted;
+  for (auto place = places_.begin(); place != last; ++place) {
+    if (rows.existed[*place] == 0 && numbers_[*place] == no_row) continue;
+    sorted.ids.push_back(rows.ids[*place]);
+    sorted.existed.push_back(rows.existed[*place]);
+    const auto* const values = rows.values.data() + std::size_t{*place} * dim();
+    sorted.values.insert(sorted.values.end(), values, values + dim());
+  }
+  rows = std::move(sorted);
 }
 
 // Blocks of a step ascend.
@@ -218,6 +320,9 @@ row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> 
     image.states.insert(image.states.end(), row.state.begin(), row.state.end());
     image.uses.push_back(row.use);
   });
+  image.clock = is_planted(planted_bug::row_clock_not_handed_over) ? 0 : clock_;
+  if (!is_planted(planted_bug::row_candidates_not_handed_over))
+    copy_candidates(image.candidates, image.candidate_uses);
   if (is_planted(planted_bug::row_state_not_handed_over))
     std::fill(image.states.begin(), image.states.end(), 0.0F);
   // Nothing has changed since a version that lies where the one after it does.
@@ -243,9 +348,11 @@ status row_part::restore(const row_image& image, std::uint32_t current,
                                std::to_string(image.state_floats) + " of state, " +
                                std::to_string(image.kept.size()) + " versions before; table " +
                                options_.rows.name + " has others"};
-  auto table = row_table::create(options_.rows);
-  if (!table) return table.error();
-  table_ = std::move(*table);
+  auto fresh = create(options_);
+  if (!fresh) return fresh.error();
+  table_ = std::move(fresh->table_);
+  candidates_ = std::move(fresh->candidates_);
+  clock_ = image.clock;
   is_sorted_ = false;
   current_.assign(1, current);
   changes_.clear();
@@ -257,6 +364,10 @@ status row_part::restore(const row_image& image, std::uint32_t current,
     }
     changes_.push_back({.names = {kept[i]}, .rows = image.kept[i]});
     names = &changes_.back().names;
+  }
+  if (candidates_) {
+    const auto counted = candidates_->put(image.candidates, image.candidate_uses);
+    if (!counted.ok()) return counted;
   }
   return table_.put(image.ids, image.values, image.states, image.uses);
 }

@@ -6,11 +6,16 @@
 // name: a step from one name to another keeps the rows that it changes as they were, and what
 // the names of the last few versions meant is read by putting these back.
 //
+// Rows come and go as their lifetime says (row_lifetime.hpp): within a step ids are counted,
+// then rows are made and stepped, then rows are erased. It follows from the steps alone, so a
+// replica that makes the same steps has the same rows.
+//
 // One thread. Once warm, steps allocate nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +24,8 @@
 #include "runtime/batches/batch_merger.hpp"
 #include "runtime/batches/row_request.hpp"
 #include "runtime/parts/cache_lines.hpp"
+#include "runtime/parts/candidate_rows.hpp"
+#include "runtime/parts/eviction.hpp"
 #include "runtime/parts/row_image.hpp"
 #include "runtime/rows/row_table.hpp"
 
@@ -26,13 +33,15 @@ namespace tidegate::runtime {
 
 struct row_part_options {
   row_table_options rows;
-  std::uint32_t keeps = 0;  // versions before the current one that may be read
+  row_lifetime lifetime = {};  // of this part: numbers of rows are those of the part
+  std::uint32_t keeps = 0;     // versions before the current one that may be read
 };
 
 class row_part {
  public:
   static constexpr std::size_t sums_kept = 2;  // by clock
 
+  // `options.rows.capacity` is more than the rows that its lifetime leaves, by lifetime_block.
   // Errors: those of row_table::create.
   static expected<row_part> create(const row_part_options& options);
 
@@ -98,6 +107,13 @@ class row_part {
   status restore(const row_image& image, std::uint32_t current,
                  std::span<const std::uint32_t> kept);
 
+  // Appends the ids whose pushes are counted, ascending, and their counts.
+  void copy_candidates(std::vector<std::uint64_t>& ids, std::vector<row_use>& uses) const {
+    if (candidates_) candidates_->copy_to(ids, uses);
+  }
+  std::uint64_t candidates() const noexcept { return candidates_ ? candidates_->size() : 0; }
+  std::uint64_t clock() const noexcept { return clock_; }  // the latest of the steps made
+
   std::uint64_t rows() const noexcept { return table_.size(); }
   std::uint32_t dim() const noexcept { return options_.rows.dim; }
   std::uint32_t state_floats() const noexcept {
@@ -112,14 +128,29 @@ class row_part {
     row_delta rows;
   };
   // Rows that are merged and stepped at a time.
-  static constexpr std::size_t block_rows = 4096;
+  static constexpr std::size_t block_rows = lifetime_block;
 
-  row_part(const row_part_options& options, row_table table)
-      : options_(options), table_(std::move(table)) {}
+  row_part(const row_part_options& options, row_table table,
+           std::optional<candidate_rows> candidates)
+      : options_(options), table_(std::move(table)), candidates_(std::move(candidates)) {}
 
   void begin_version(std::uint32_t from, std::uint32_t to);
+  status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
   status update(const row_step& step, std::span<const std::uint64_t> ids,
                 std::span<const float> gradients);
+  status update_block(const row_step& step, std::span<const std::uint64_t> ids,
+                      std::span<const float> gradients);
+  // The part of a block whose ids have rows or are admitted with this step.
+  struct admitted_rows {
+    std::span<const std::uint64_t> ids;
+    std::span<const float> gradients;
+  };
+  admitted_rows admit(std::uint64_t clock, std::span<const std::uint64_t> ids,
+                      std::span<const float> gradients);
+  void evict(const std::vector<std::uint64_t>& ids);
+  void evict_unseen(std::uint64_t before);
+  // Rows that were erased have been noted between those that were stepped.
+  void sort_changes();
   void note(std::span<const std::uint64_t> ids);
   template <class Visit>
   void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
@@ -136,6 +167,10 @@ class row_part {
 
   row_part_options options_;
   row_table table_;
+  std::optional<candidate_rows> candidates_;  // where rows are not made at their first push
+  row_eviction eviction_;
+  std::uint64_t clock_ = 0;
+  bool notes_erased_ = false;               // in the step being made
   std::vector<std::uint32_t> current_{0};   // names of the current version
   std::vector<change> changes_;             // the newest first
   bool notes_ = false;                      // the step being made is noted in changes_.front()
@@ -146,6 +181,11 @@ class row_part {
   std::vector<std::uint64_t> ids_;  // of a block
   std::vector<float> values_;
   std::vector<row_number> numbers_;
+  std::vector<std::uint64_t> new_ids_;  // of a block: those without a row
+  std::vector<std::uint8_t> admitted_;
+  std::vector<std::uint64_t> admitted_ids_;
+  std::vector<float> admitted_gradients_;
+  std::vector<std::uint32_t> places_;
 };
 
 }  // namespace tidegate::runtime

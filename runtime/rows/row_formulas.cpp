@@ -47,7 +47,7 @@ void step_proximal(const row_coefficients& c, std::span<const float> g, std::spa
     accumulate(c, c.dense.scale * g[i], w[i], z[i], n[i]);
     s[i] = shrunk(z[i], c.l1);
   }
-  const bool groups = c.kind == row_optimizer_kind::group_adagrad;
+  const bool groups = c.kind == optimizer_kind::group_adagrad;
   const float share = groups ? row_share(c, squares_of(s, 1)) : 1.0F;
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = (0.0F - share * s[i]) / divisor(c, n[i]);
 }
@@ -58,17 +58,19 @@ void step_row(const row_coefficients& c, std::span<const float> g, std::span<flo
               std::span<float> state) {
   TIDEGATE_ASSERT(g.size() == w.size(), "a gradient for each value");
   switch (c.kind) {
-    case row_optimizer_kind::sgd:
+    case optimizer_kind::sgd:
       return step_columns<optimizers::sgd>(c, g, w, state);
-    case row_optimizer_kind::adagrad:
+    case optimizer_kind::adagrad:
       return step_columns<optimizers::adagrad>(c, g, w, state);
-    case row_optimizer_kind::rowwise_adagrad:
+    case optimizer_kind::rowwise_adagrad:
       return step_rowwise(c, g, w, state.front());
-    case row_optimizer_kind::adam:
+    case optimizer_kind::adam:
       return step_columns<optimizers::adam>(c, g, w, state);
-    case row_optimizer_kind::ftrl:
-    case row_optimizer_kind::group_adagrad:
+    case optimizer_kind::ftrl:
+    case optimizer_kind::group_adagrad:
       return step_proximal(c, g, w, state);
+    default:
+      TIDEGATE_ASSERT(false, "an optimizer of rows");
   }
 }
 

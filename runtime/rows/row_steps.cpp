@@ -38,19 +38,21 @@ void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays&
                std::span<const row_number> rows, const float* gradients) {
   namespace dense = kernels::HWY_NAMESPACE;
   switch (c.kind) {
-    case row_optimizer_kind::sgd:
+    case optimizer_kind::sgd:
       return step_all<0>(columns_step<dense::sgd_step>{{c.dense}}, clock, at, rows, gradients);
-    case row_optimizer_kind::adagrad:
+    case optimizer_kind::adagrad:
       return step_all<1>(columns_step<dense::adagrad_step>{{c.dense}}, clock, at, rows,
                          gradients);
-    case row_optimizer_kind::rowwise_adagrad:
+    case optimizer_kind::rowwise_adagrad:
       return step_all<0>(rowwise_step{c}, clock, at, rows, gradients);
-    case row_optimizer_kind::adam:
+    case optimizer_kind::adam:
       return step_all<2>(columns_step<dense::adam_step>{{c.dense}}, clock, at, rows, gradients);
-    case row_optimizer_kind::ftrl:
+    case optimizer_kind::ftrl:
       return step_all<2>(ftrl_step{c}, clock, at, rows, gradients);
-    case row_optimizer_kind::group_adagrad:
+    case optimizer_kind::group_adagrad:
       return step_all<2>(group_step{c}, clock, at, rows, gradients);
+    default:
+      TIDEGATE_ASSERT(false, "an optimizer of rows");
   }
 }
 

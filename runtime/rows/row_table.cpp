@@ -7,6 +7,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/optimizers/row_check.hpp"
 #include "runtime/rows/row_steps.hpp"
 
 namespace tidegate::runtime {
@@ -37,7 +38,7 @@ class change {
 }  // namespace
 
 expected<row_table> row_table::create(const row_table_options& options) {
-  if (auto good = check(options.optimizer); !good.ok()) return fail(good);
+  if (auto good = check_row_optimizer(options.optimizer); !good.ok()) return fail(good);
   if (!is_valid({.kind = options.initial, .scale = options.initial_scale}))
     return fail(errc::invalid_argument, "initial values of table " + options.name + ": " +
                                             std::to_string(options.initial_scale) +

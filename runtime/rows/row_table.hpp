@@ -31,7 +31,7 @@ struct row_table_options {
   std::uint64_t seed = 1;
   std::uint64_t capacity = 0;  // rows at most
   std::uint32_t dim = 0;       // values of a row
-  row_optimizer_options optimizer;
+  optimizer_options optimizer;
   initial_kind initial = initial_kind::uniform;
   float initial_scale = 0.01F;
 };
@@ -100,7 +100,7 @@ class row_table {
   segment memory_;
   std::string name_;
   row_layout layout_;
-  row_optimizer_options optimizer_;
+  optimizer_options optimizer_;
   initial_values initial_;
   row_index index_;
   row_slabs slabs_;

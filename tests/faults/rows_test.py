@@ -12,7 +12,8 @@ class Rows(FaultTest):
     def yaml(self, pause, clocks=200, job={}, table={}, **cluster):
         spec = json.loads(cluster_yaml({"job": {
             "workers": 3, "mode": ["workload", clocks, pause, "rows"],
-            "tables": {"rows": {"rows": "dynamic", "dim": 8, "capacity": 10000, **table}},
+            "tables": {"rows": {"rows": "dynamic", "dim": 8, **({} if "evict" in table else {"capacity": 10000}),
+                                **table}},
             "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **cluster))
         return json.dumps({**spec, "supervision": OFTEN})
 
@@ -61,6 +62,21 @@ class Rows(FaultTest):
             self.kill(run, f"shard-{kills}")
             wait_until(lambda: self.count_events(run, "going_back") > kills, 40, f"the way back; {run.output}")
         self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
+    def test_same_bits_while_rows_come_and_go(self):
+        table = {"admit": {"count": 2}, "evict": {"unseen": "30 clocks", "rows": 1600, "by": "lfu"}}
+        job = {"checkpoint": {"every": "20 clocks", "keep": 2}}
+        expected = self.expected(table=table)
+        self.assertNotEqual(expected, self.expected())
+        self.assertEqual(self.expected(table=table, shards=3, replicas=1), expected)
+        self.assert_same_after_kills(self.yaml(16000, table=table, replicas=1), expected, KILLED, 5, 0.02)
+        run = self.launch(self.yaml(12000, table=table, job=job, shards=2))
+        wait_until(lambda: self.count_events(run, "checkpoint") > 1, 40, f"a checkpoint; {run.output}")
+        self.kill(run, "shard-1")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.count_events(run, "going_back"), 1)
         self.assertEqual(self.hash_of(run), expected)
         self.assert_nothing_left(run)
 

@@ -44,7 +44,7 @@ chunk_history* checker::find(std::uint64_t job, std::uint32_t table, std::uint32
 
 void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                          std::uint32_t chunk, const policies::optimizer_spec& optimizer,
-                         std::span<const float> first_values) {
+                         std::span<const float> first_values, std::optional<row_model> rows) {
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
   auto& state = entry->second;
@@ -57,6 +57,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
     return state.forget_ranks_from(jobs_.at(job).spec.workers);
   }
   state.optimizer = optimizer;
+  state.rows = std::move(rows);
   state.parameters.assign(first_values.begin(), first_values.end());
   state.state1.resize(first_values.size());
   state.state2.resize(first_values.size());
@@ -99,6 +100,15 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
       return fail("exactly once", place(table, chunk) + text(update) + " was never pushed");
     inputs.push_back({written->second.at(update.incarnation).data(), update.rank});
   }
+  std::vector<std::vector<float>> admitted;
+  if (at->rows) {
+    for (const auto& input : inputs) {
+      const auto* const values = static_cast<const float*>(input.data);
+      admitted.emplace_back(values, values + at->parameters.size());
+    }
+    at->rows->admit(with.front().clock, admitted);
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].data = admitted[i].data();
+  }
   kernels::chunk_arrays arrays;
   arrays.before = arrays.after = at->parameters.data();
   arrays.state1 = at->state1.data();
@@ -116,6 +126,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
           policies::norm_factor(policies::clip_norm_of(spec.clip_norm, at->optimizer.kind),
                                 terms.squares),
       arrays);
+  if (at->rows) at->rows->evict(at->parameters, at->state1, at->state2);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
@@ -230,20 +241,26 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
                     " at clock " + std::to_string(options.clock) + " is answered ";
   const auto& policy = jobs_.at(job).spec.consistency;
   const auto digest = digest_of(values);
-  auto found = at->versions.rbegin();
-  while (is_late && found->digest != digest && found + 1 != at->versions.rend()) ++found;
+  auto newest = at->versions.rbegin();
+  while (is_late && newest->digest != digest && newest + 1 != at->versions.rend()) ++newest;
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
-  if ((options.incarnation > 1 || membership_.anybody_left(jobs_.at(job).spec.name)) &&
-      policy.kind == policies::consistency_kind::bsp)
-    for (auto left = jobs_.at(job).versions_behind;
-         left > 0 && digest != found->digest && found + 1 != at->versions.rend(); --left)
-      ++found;
-  if (digest != found->digest)
-    return fail("fresh", name + "with other parameters than the newest");
+  const bool repeats =
+      (options.incarnation > 1 || membership_.anybody_left(jobs_.at(job).spec.name)) &&
+      policy.kind == policies::consistency_kind::bsp;
+  auto left = repeats ? jobs_.at(job).versions_behind : 0;
+  bool is_known = false;
   std::string missing;
-  if (!holds(jobs_.at(job).spec, *at, at->updates_in(*found), options, &missing))
-    fail("consistency", name + "though " + missing);
+  // Versions may be alike: what was pushed of rows that are not admitted changes nothing.
+  for (auto found = newest; found != at->versions.rend(); ++found) {
+    is_known |= digest == found->digest;
+    if (digest == found->digest &&
+        holds(jobs_.at(job).spec, *at, at->updates_in(*found), options, &missing))
+      return;
+    if (left-- == 0) break;
+  }
+  if (!is_known) return fail("fresh", name + "with other parameters than the newest");
+  fail("consistency", name + "though " + missing);
 }
 
 void checker::accepted(process_id id, std::uint64_t job, std::uint64_t epoch,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -55,7 +56,7 @@ class checker {
   // In a later epoch it begins anew, or where a version was that it has had.
   void open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                   std::uint32_t chunk, const policies::optimizer_spec& optimizer,
-                  std::span<const float> first_values);
+                  std::span<const float> first_values, std::optional<row_model> rows = {});
   void restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                      std::uint32_t chunk, const std::vector<policies::rank_progress>& ranks,
                      std::span<const float> values);

@@ -19,7 +19,8 @@ void chunk_history::note_version() {
                       .parameters = parameters,
                       .state1 = state1,
                       .state2 = state2,
-                      .powers = powers});
+                      .powers = powers,
+                      .rows = rows});
 }
 
 void chunk_history::roll_back(std::size_t found) {
@@ -28,6 +29,7 @@ void chunk_history::roll_back(std::size_t found) {
   state1 = to.state1;
   state2 = to.state2;
   powers = to.powers;
+  rows = to.rows;
   std::erase_if(at, [&](const auto& entry) { return entry.second >= to.updates; });
   std::erase_if(acknowledged, [&](const auto& candidate) { return !at.contains(candidate); });
   versions.resize(found + 1);

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "launch/simulate/cluster/network.hpp"
+#include "launch/simulate/cluster/row_model.hpp"
 #include "launch/simulate/cluster/update.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -25,12 +27,14 @@ struct chunk_history {
     std::size_t updates = 0;  // the first so many of the order
     std::vector<float> parameters, state1, state2;
     runtime::kernels::beta_powers powers;
+    std::optional<row_model> rows;
   };
   using contains = std::function<bool(const update&)>;
 
   runtime::kernels::optimizer optimizer;
   runtime::kernels::beta_powers powers;
   std::vector<float> parameters, state1, state2;
+  std::optional<row_model> rows;  // of a part of a table of rows
   std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
   std::map<update, std::size_t> at;  // applied updates: their place in the order
   std::set<update> acknowledged;

@@ -234,6 +234,28 @@ void draw_rows(const scenario& of, std::uint64_t seed, policies::job_spec& job,
   job.tables = script.tables;
 }
 
+// Draws of its own. There are few rows in a part, and few of them are too many.
+void draw_lifetimes(const scenario& of, std::uint64_t seed, policies::job_spec& job,
+                    worker_script& script) {
+  draws chance(seed + 59);
+  for (auto& table : script.tables) {
+    if (!table.has_rows() || !chance.chance(of.lifetimes)) continue;
+    auto& lifetime = table.rows.lifetime;
+    const auto parts = table.shape.front();
+    if (chance.chance(0.6)) {
+      lifetime.admit_count = chance.between<std::uint32_t>(2, 3);
+      lifetime.candidates = parts * chance.between<std::uint64_t>(1, rows_per_part);
+    }
+    if (chance.chance(0.5)) lifetime.unseen = chance.between<std::uint64_t>(1, 4);
+    if (chance.chance(0.6)) {
+      lifetime.rows = parts * chance.between<std::uint64_t>(1, rows_per_part - 1);
+      lifetime.by = runtime::eviction_orders[static_cast<std::size_t>(
+          chance.below(std::size(runtime::eviction_orders)))];
+    }
+  }
+  job.tables = script.tables;
+}
+
 // Draws of its own.
 void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   draws chance(seed + 47);
@@ -244,6 +266,7 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
 void draw_uses(const scenario& of, policies::job_spec& job, worker_script& script) {
   draw_ranges(of, job.seed, job, script);
   draw_rows(of, job.seed, job, script);
+  draw_lifetimes(of, job.seed, job, script);
   draw_calls(of, job.seed, script);
 }
 

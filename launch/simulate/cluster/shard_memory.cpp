@@ -85,7 +85,14 @@ void shard_memory::note_opened(const policies::open_table_call& table,
                         shell_.core().snapshots().progress(slot), values);
   else
     check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
-                     values);
+                     values, rows_of(slot, values));
+}
+
+std::optional<row_model> shard_memory::rows_of(std::uint32_t slot,
+                                               std::span<const float> first_values) const {
+  const auto& about = chunks_.at(slot).about;
+  if (about.rows.dim == 0) return std::nullopt;
+  return row_model(about.rows, about.shape.front(), first_values);
 }
 
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
@@ -107,7 +114,8 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
       // Its primary never opened it.
       check.restore_chunk(chunk.job, table, chunk.about.table, number, has.ranks, values);
     else
-      check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.optimizer, values);
+      check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.optimizer, values,
+                       rows_of(slot, values));
   }
 }
 

@@ -49,6 +49,9 @@ class shard_memory final : public actors::shard_memory {
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
+  void copy_rows(std::uint32_t slot, std::size_t i, std::span<float> to) const override {
+    endpoint_.rows().copy_out(slot, i, to);
+  }
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override;
   runtime::status poll() override;
@@ -102,6 +105,9 @@ class shard_memory final : public actors::shard_memory {
   void tell_restored(std::uint32_t slot, const std::vector<policies::rank_progress>& ranks,
                      std::span<const float> values,
                      const policies::shard_core::cut_state& has) const;
+  // What the checker has of the rows of a part; nothing of a chunk of a dense table.
+  std::optional<row_model> rows_of(std::uint32_t slot,
+                                   std::span<const float> first_values) const;
   void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
   // The parameters of a slot, as its device or the host has them; and to be written as a whole.

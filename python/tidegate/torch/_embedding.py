@@ -32,13 +32,17 @@ class Embedding(nn.Module):
 
     def __init__(self, session: Session, name: str, dim: int, *, mode: Optional[str] = None,
                  optimizer: Optional[Optimizer] = None, init: Union[None, float, Uniform] = None,
-                 capacity: Optional[int] = None, parts: Optional[int] = None) -> None:
+                 capacity: Optional[int] = None, parts: Optional[int] = None, admit_count: Optional[int] = None,
+                 admit_candidates: Optional[int] = None, evict_unseen: Optional[int] = None,
+                 evict_rows: Optional[int] = None, evict_by: Optional[str] = None) -> None:
         """`mode`: None (each row by itself), "sum" or "mean" over bags. The rest is as in :meth:`tidegate.Session.rows`."""
         super().__init__()
         if mode not in MODES:
             raise InvalidArgumentError(f"mode {mode!r} of embedding '{name}'; allowed: None, 'sum', 'mean'")
         self.mode = mode
-        self.table = session.rows(name, dim, optimizer=optimizer, init=init, capacity=capacity, parts=parts)
+        self.table = session.rows(name, dim, optimizer=optimizer, init=init, capacity=capacity, parts=parts,
+                                  admit_count=admit_count, admit_candidates=admit_candidates,
+                                  evict_unseen=evict_unseen, evict_rows=evict_rows, evict_by=evict_by)
         self._used: list[tuple[Tensor, Tensor]] = []  # ids and rows of forward passes since the last push
 
     def forward(self, ids: Tensor, offsets: Optional[Tensor] = None) -> Tensor:

@@ -1,191 +1,18 @@
 // Tables of rows by id, against a real cluster in this process.
-#include <atomic>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/base/rng.hpp"
-#include "runtime/base/sha256.hpp"
-#include "runtime/optimizers/registry.hpp"
-#include "runtime/rows/initial_values.hpp"
 #include "tests/actors/session/session_fixture.hpp"
-#include "tests/support/workload.hpp"
 
 namespace tidegate::tests {
 namespace {
 
 using ids_t = std::vector<std::uint64_t>;
-
-constexpr std::uint32_t dim = 6;
-constexpr std::uint32_t workers = 3;
-constexpr std::uint64_t clocks = 8;
-constexpr float init = 0.05F;
-
-// What a rank pulls and pushes in a clock: some ids more than once, some of them huge.
-ids_t ids_of(std::uint32_t rank, std::uint64_t clock) {
-  runtime::rng random(rank * 1000 + clock);
-  ids_t ids(random.below(60));
-  for (auto& id : ids) {
-    id = random.below(90);
-    if (id % 7 == 0) id = ~id;
-  }
-  return ids;
-}
-
-floats gradients_of(const ids_t& ids, const floats& values, std::uint32_t rank,
-                    std::uint64_t clock) {
-  floats gradients(values.size());
-  const auto key = workload_key(1, rank, clock, 0);
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    gradients[i] = workload_gradient(
-        key, static_cast<std::size_t>(ids[i / dim] * dim + i % dim), values[i]);
-  return gradients;
-}
-
-struct setting {
-  std::uint32_t shards = 2;
-  std::uint32_t parts = 5;
-  std::string optimizer = "sgd";
-  policies::consistency_spec consistency = {consistency_kind::bsp, 0};
-};
-
-row_table_options options_of(const setting& options) {
-  row_table_options wanted;
-  wanted.optimizer.name = options.optimizer;
-  wanted.optimizer.learning_rate = 0.1F;
-  wanted.init_uniform = init;
-  wanted.parts = options.parts;
-  return wanted;
-}
-
-runtime::status work(session& s, const setting& options) {
-  const auto t = s.open_rows("user", dim, options_of(options));
-  if (!t) return t.error();
-  while (s.now() < clocks) {
-    const auto ids = ids_of(s.info().rank, s.now());
-    floats values(ids.size() * dim);
-    if (auto pulled = t->pull(ids, values).wait(); !pulled.ok()) return pulled;
-    const auto gradients = gradients_of(ids, values, s.info().rank, s.now());
-    // A clock in which this worker pushes nothing at all.
-    if (s.now() % 5 != 3)
-      if (auto pushed = t->push(ids, gradients).wait(); !pushed.ok()) return pushed;
-    if (auto ended = s.clock(); !ended.ok()) return ended;
-  }
-  return s.finish();
-}
-
-std::string hash_of(const setting& options, runtime::loopback_options network_options = {}) {
-  runtime::loopback_network network(network_options);
-  local_cluster cluster(small_cluster(options.shards, workers, options.consistency), [&] {
-    return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
-  });
-  std::atomic<int> finished{0};
-  cluster.run_workers("job", [&](session& s) {
-    const auto done = work(s, options);
-    EXPECT_TRUE(done.ok()) << done.to_string();
-    finished += done.ok() ? 1 : 0;
-  });
-  EXPECT_EQ(finished, static_cast<int>(workers));
-  return cluster.status().jobs[0].parameters_sha256;
-}
-
-struct row {
-  floats w = floats(dim), a = floats(dim), b = floats(dim);
-};
-
-// The whole job again, row by row.
-template <class Optimizer>
-std::string reference_hash(const setting& options) {
-  auto optimizer = policies::default_optimizer(
-      *runtime::find_optimizer(std::string_view(options.optimizer)));
-  optimizer.learning_rate = 0.1F;
-  const auto seed = small_cluster(1, 1, options.consistency).jobs[0].seed;
-  const runtime::initial_values first{
-      .kind = runtime::initial_kind::uniform,
-      .scale = init,
-      .key = runtime::initial_key(runtime::stream_key(seed, "user"), "user")};
-  std::map<std::uint64_t, row> table;
-  const auto value_of = [&](std::uint64_t id) {
-    if (table.contains(id)) return table[id].w;
-    floats w(dim);
-    runtime::write_initial(first, id, w);
-    return w;
-  };
-  for (std::uint64_t clock = 0; clock < clocks; ++clock) {
-    std::map<std::uint64_t, std::vector<floats>> pushed;  // by id, of ranks in their order
-    for (std::uint32_t rank = 0; rank < workers && clock % 5 != 3; ++rank) {
-      const auto ids = ids_of(rank, clock);
-      floats values;
-      for (const auto id : ids) {
-        const auto w = value_of(id);
-        values.insert(values.end(), w.begin(), w.end());
-      }
-      const auto gradients = gradients_of(ids, values, rank, clock);
-      std::map<std::uint64_t, floats> sums;
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        auto& sum = sums[ids[i]];
-        const bool is_first = sum.empty();
-        sum.resize(dim);
-        for (std::uint32_t c = 0; c < dim; ++c)
-          sum[c] = is_first ? gradients[i * dim + c] : sum[c] + gradients[i * dim + c];
-      }
-      for (auto& [id, sum] : sums) pushed[id].push_back(std::move(sum));
-    }
-    for (const auto& [id, gradients] : pushed) {
-      if (!table.contains(id)) table[id].w = value_of(id);
-      auto& r = table[id];
-      auto powers = runtime::powers_after(optimizer, clock);
-      const auto rates =
-          runtime::next_rates(optimizer, Optimizer::traits().corrects_bias, powers);
-      for (std::uint32_t c = 0; c < dim; ++c) {
-        float sum = gradients[0][c];
-        for (std::size_t i = 1; i < gradients.size(); ++i) sum += gradients[i][c];
-        Optimizer::step(optimizer, rates, (1.0F / workers) * sum, r.w[c], r.a[c], r.b[c]);
-      }
-    }
-  }
-  runtime::sha256 hash;
-  for (const auto& [id, r] : table) {
-    hash.update(std::as_bytes(std::span(&id, 1)));
-    hash.update(std::as_bytes(std::span(r.w)));
-  }
-  return hash.finish();
-}
-
-TEST(session_rows, equal_a_sequential_reference) {
-  setting options;
-  EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::sgd>(options));
-  options.optimizer = "adagrad";
-  EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::adagrad>(options));
-  options.optimizer = "adam";
-  EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::adam>(options));
-}
-
-TEST(session_rows, have_the_same_bits_on_any_shards_and_parts) {
-  setting options;
-  options.optimizer = "adam";
-  std::set<std::string> hashes;
-  for (const std::uint32_t shards : {1U, 2U, 4U})
-    for (const std::uint32_t parts : {1U, 4U, 64U}) {
-      if (parts < shards) continue;
-      options.shards = shards;
-      options.parts = parts;
-      hashes.insert(hash_of(options, {shards + parts, 3}));
-    }
-  EXPECT_EQ(hashes.size(), 1U);
-}
-
-TEST(session_rows, go_through_under_every_policy) {
-  for (const auto policy : {consistency_kind::ssp, consistency_kind::async}) {
-    setting options;
-    options.consistency = {policy, 1};
-    EXPECT_EQ(hash_of(options, {5, 3}).size(), 64U);
-  }
-}
 
 class session_row_table : public session_test {
  protected:
@@ -300,7 +127,25 @@ TEST_F(session_row_table, that_are_wrong_are_refused_and_change_nothing) {
     row_table_options wrong;
     wrong.optimizer.name = "momentum";
     expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
-           "optimizer 'momentum' does not step rows; allowed: sgd, adagrad, adam");
+           "optimizer 'momentum' does not step rows; allowed: sgd, adagrad, adam, "
+           "rowwise_adagrad, ftrl, group_adagrad");
+    wrong = {};
+    wrong.capacity = wrong.evict_rows = 100;
+    expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
+           "options of table 'other': capacity and evict.rows are both given");
+    wrong = {};
+    wrong.evict_rows = 100;
+    wrong.evict_by = "age";
+    expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
+           "evict.by 'age'; allowed: lru, lfu, l2");
+    wrong = {};
+    wrong.admit_count = 0;
+    expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
+           "admit.count 0; allowed: 1 to 65535");
+    table_options dense;
+    dense.optimizer.name = "ftrl";
+    expect(s.open_table("other", {4}, dense).error(), errc::invalid_argument,
+           "optimizer 'ftrl' steps tables of rows alone; allowed: sgd, momentum");
     EXPECT_TRUE(t.pull(ids, std::span(values).first(4)).wait().ok());
     EXPECT_EQ(values, floats(4, 3.0F));
   });

@@ -186,7 +186,7 @@ void add_all(std::size_t bytes, const std::string& size) {
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
   for (const std::size_t inputs : {2, 4}) {
-    for (const auto& traits : runtime::optimizers_known)
+    for (const auto& traits : runtime::dense_optimizers)
       add({.kind = traits.kind,
            .inputs = inputs,
            .type = element::float32,

@@ -71,6 +71,36 @@ TEST(parse_cluster, reads_tables_in_the_order_of_the_file) {
   EXPECT_EQ(bias.optimizer.learning_rate, 0.05F) << "a table keeps what the job says";
 }
 
+TEST(parse_cluster, reads_tables_of_rows) {
+  const auto spec = parse_cluster(
+      with_job(
+          "    tables:\n"
+          "      few: {rows: dynamic, dim: 8}\n"
+          "      many: {rows: dynamic, dim: 8, parts: 4, capacity: 1000, admit: {count: 3}}\n"
+          "      some: {rows: dynamic, dim: 8, evict: {unseen: 50 clocks, rows: 900, by: l2},\n"
+          "             admit: {count: 2, candidates: 70}, optimizer: {name: ftrl, l1: 2}}\n"),
+      "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  const auto& tables = spec->jobs[0].tables;
+  ASSERT_EQ(tables.size(), 3U);
+  EXPECT_EQ(tables[0].rows, (policies::rows_spec{.dim = 8, .capacity = 1U << 24U}));
+  EXPECT_THAT(tables[0].shape, testing::ElementsAre(64));
+  EXPECT_EQ(
+      tables[1].rows,
+      (policies::rows_spec{
+          .dim = 8, .capacity = 1000, .lifetime = {.admit_count = 3, .candidates = 1000}}));
+  EXPECT_THAT(tables[1].shape, testing::ElementsAre(4));
+  EXPECT_EQ(tables[2].rows,
+            (policies::rows_spec{.dim = 8,
+                                 .capacity = 900,
+                                 .lifetime = {.admit_count = 2,
+                                              .candidates = 70,
+                                              .unseen = 50,
+                                              .rows = 900,
+                                              .by = runtime::eviction_order::l2}}));
+  EXPECT_EQ(tables[2].optimizer.l1, 2.0F);
+}
+
 TEST(parse_cluster, gives_each_optimizer_its_own_defaults) {
   const auto read = [](const std::string& optimizer) {
     const auto spec =

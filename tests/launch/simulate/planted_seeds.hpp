@@ -116,8 +116,15 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_first_values_by_order, 1},
       {bug::row_batch_of_the_other_half, 1},
       {bug::row_state_not_in_checkpoints, 3},
-      {bug::row_lease_not_checked, 171},
+      {bug::row_lease_not_checked, 764},
       {bug::row_lease_of_another_version, 76},
+      {bug::row_evicted_on_the_primary_only, 9},
+      {bug::row_evicted_not_noted, 59},
+      {bug::row_evicted_by_number, 1},
+      {bug::row_admitted_keeps_its_count, 1},
+      {bug::row_candidates_not_handed_over, 14},
+      {bug::row_candidates_not_in_checkpoints, 3},
+      {bug::row_clock_not_handed_over, 295},
   };
   return seeds;
 }

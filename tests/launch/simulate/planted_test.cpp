@@ -32,6 +32,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (bug >= runtime::planted_lifetime_bug_first) return of.lifetimes == 0;
+    if (of.lifetimes > 0) return true;
     if (bug >= runtime::planted_row_bug_first) return of.rows == 0;
     if (of.rows > 0) return true;
     if (bug >= runtime::planted_call_bug_first) return of.calls == 0;

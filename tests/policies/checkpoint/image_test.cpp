@@ -36,6 +36,8 @@ chunk_description adam_chunk() {
   about.optimizer.lazy = true;
   about.optimizer.l1 = 0.7F;
   about.optimizer.l2 = 0.2F;
+  about.optimizer.beta = 0.4F;
+  about.optimizer.l21 = 0.9F;
   about.version = 1ULL << 60;
   about.ranks = {{7, false}, {7, false}, {9, true}, {7, false}};
   return about;
@@ -69,7 +71,7 @@ TEST(checkpoint_image, comes_out_as_it_went_in) {
   EXPECT_EQ(read->chunks[0].about, sgd);
   EXPECT_EQ(read->chunks[1].about, adam_chunk());
   const auto data = 8 + json.size();
-  EXPECT_THAT(read->chunks[1].offsets, testing::ElementsAre(data, data + 16, data + 32));
+  EXPECT_THAT(read->chunks[1].offsets, testing::ElementsAre(data, data + 16, data + 32, 0));
   EXPECT_EQ(read->chunks[0].offsets[0], data + 48);
 }
 
@@ -177,13 +179,43 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
   }
 }
 
+TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
+  auto about = adam_chunk();
+  about.shape = {3};
+  about.chunk = 1;
+  about.first = 1;
+  about.elements = 1;
+  about.rows = {.dim = 5,
+                .capacity = 100,
+                .lifetime = {.admit_count = 2, .candidates = 40, .unseen = 7, .rows = 60}};
+  about.row_count = 4;
+  about.row_state = 10;
+  about.candidate_count = 3;
+  about.row_clock = 77;
+  ASSERT_EQ(chunk_arrays(about), 4U);
+  const std::vector<float> values(4 * 10);
+  chunk_image image{about, {}};
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    image.arrays[i] = std::span(values).first(array_floats(about, i));
+    bytes += image.arrays[i].size_bytes();
+  }
+  EXPECT_EQ(bytes, 4 * (5 * 4 + 10 * 4 + 3 * 8) + 3 * 3 * 8U);
+  const auto head = encode_shard_file(title, {&image, 1});
+  ASSERT_TRUE(head) << head.error().message();
+  const auto read =
+      decode_shard_file(head->substr(safetensors_head_bytes), head->size() + bytes);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->chunks[0].about, about);
+}
+
 TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule_and_is_not_lazy) {
   const std::vector<float> values(4);
   const chunk_image chunk = image_of(adam_chunk(), values);
   auto [json, bytes] = write({&chunk, 1});
   const auto whole = json.size();
   for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)",
-                          R"(\"l1\":)", R"(\"l2\":)"}) {
+                          R"(\"l1\":)", R"(\"l2\":)", R"(\"beta\":)", R"(\"l21\":)"}) {
     const auto at = json.find(key);
     ASSERT_NE(at, json.npos) << key;
     const bool is_map = json[at + std::string(key).size() - 1] == '{';

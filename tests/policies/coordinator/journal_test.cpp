@@ -191,11 +191,23 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   optimizer.lazy = true;
   optimizer.l1 = 0.7F;
   optimizer.l2 = 0.2F;
+  optimizer.beta = 0.4F;
+  optimizer.l21 = 0.9F;
   restored_cluster from;
   from.epoch = 3;
   from.jobs["a"] = {.id = {2, 9},
                     .clock = 40,
-                    .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer}}};
+                    .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer},
+                               {.name = "user",
+                                .shape = {7},
+                                .optimizer = optimizer,
+                                .rows = {.dim = 4,
+                                         .capacity = 90,
+                                         .lifetime = {.admit_count = 3,
+                                                      .candidates = 50,
+                                                      .unseen = 20,
+                                                      .rows = 90,
+                                                      .by = runtime::eviction_order::l2}}}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};
   core->begin(1, out);
@@ -207,17 +219,19 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   EXPECT_EQ(before->run->from, from);
 }
 
-// They have no l1 and l2 and are not lazy; the first had neither schedule nor clip value.
+// They have no options of rows; those before have no l1 and l2 and are not lazy; the first had
+// neither schedule nor clip value.
 TEST_F(coordinator_journal_test, of_earlier_versions_has_fewer_numbers_of_an_optimizer) {
   const std::string now = R"([0,1056964608,1056964608,1056964608,1056964608,1056964608,)"
-                          R"(1056964608,1056964608,0,5,0,0,1,1056964608,1056964608])";
-  for (const std::size_t numbers : {7, 12, 15, 8}) {
+                          R"(1056964608,1056964608,0,5,0,0,1,1056964608,1056964608,)"
+                          R"(1056964608,1056964608])";
+  for (const std::size_t numbers : {7, 12, 15, 17, 8}) {
     auto cut = std::string::npos;
     std::size_t found = 0;
     for (std::size_t i = 0; i < now.size() && cut == std::string::npos; ++i)
       if (now[i] == ',' && ++found == numbers) cut = i;
     const auto text =
-        R"({"optimizer":)" + (numbers == 15 ? now : now.substr(0, cut) + "]") + "}";
+        R"({"optimizer":)" + (numbers == 17 ? now : now.substr(0, cut) + "]") + "}";
     runtime::status problem;
     const auto parsed = nlohmann::json::parse(text);
     json_fields fields(parsed, "record", problem);
@@ -227,8 +241,10 @@ TEST_F(coordinator_journal_test, of_earlier_versions_has_fewer_numbers_of_an_opt
     EXPECT_EQ(optimizer.weight_decay, 0.5F);
     EXPECT_EQ(optimizer.clip_value, numbers > 7 ? 0.5F : 0.0F);
     EXPECT_EQ(optimizer.schedule.warmup, numbers > 7 ? 5U : 0U);
-    EXPECT_EQ(optimizer.lazy, numbers == 15);
-    EXPECT_EQ(optimizer.l2, numbers == 15 ? 0.5F : 0.0F);
+    EXPECT_EQ(optimizer.lazy, numbers >= 15);
+    EXPECT_EQ(optimizer.l2, numbers >= 15 ? 0.5F : 0.0F);
+    EXPECT_EQ(optimizer.beta, numbers == 17 ? 0.5F : 1.0F);
+    EXPECT_EQ(optimizer.l21, numbers == 17 ? 0.5F : 0.0F);
   }
 }
 

@@ -117,7 +117,8 @@ TEST(option_rules, an_option_without_a_name_is_refused) {
   expect_refused(
       {.learning_rate = 0.1F},
       "optimizer.learning_rate is given without a name of an optimizer",
-      "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal; or no option at all");
+      "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal, rowwise_adagrad, ftrl, "
+      "group_adagrad; or no option at all");
 }
 
 TEST(option_rules, first_values_are_finite_and_of_one_kind) {

@@ -86,7 +86,7 @@ void for_each_chunk(const Check& check) {
 }
 
 TEST_P(gaps_test, each_element_is_stepped_with_what_is_there) {
-  for (const auto& traits : optimizers_known) {
+  for (const auto& traits : dense_optimizers) {
     auto options = traits.defaults;
     options.clip_value = 0.5F;
     options.l1 = 0.3F;

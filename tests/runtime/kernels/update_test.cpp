@@ -105,7 +105,7 @@ void reference_step(const optimizer& options, int step, const values& g, model& 
 
 std::vector<optimizer_kind> all_kinds() {
   std::vector<optimizer_kind> kinds;
-  for (const auto& traits : runtime::optimizers_known) kinds.push_back(traits.kind);
+  for (const auto& traits : runtime::dense_optimizers) kinds.push_back(traits.kind);
   return kinds;
 }
 

@@ -245,7 +245,7 @@ TEST_P(widths_test, every_optimizer_equals_its_formula) {
       const auto inputs = at.inputs(shift);
       const auto sums = reference_sums(inputs);
       const float scale = 1.0F / static_cast<float>(at.count);
-      for (const auto& traits : runtime::optimizers_known) {
+      for (const auto& traits : runtime::dense_optimizers) {
         auto optimizer = an_optimizer(traits.kind);
         optimizer.clip_value = shift == 0 ? 0.0F : 0.25F;
         auto expected = before;
@@ -329,7 +329,7 @@ TEST(kernels, allocate_nothing) {
   const auto count = tests::allocations();
   for (const auto& each : inputs) {
     tree_sum(each, p.w.data(), length_max);
-    for (const auto& traits : runtime::optimizers_known)
+    for (const auto& traits : runtime::dense_optimizers)
       apply_update(an_optimizer(traits.kind), powers, each, 1.0F,
                    {.before = before.w.data(),
                     .after = p.w.data(),

@@ -2,23 +2,19 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
-#include "tests/runtime/batches/batch_memory.hpp"
+#include "tests/runtime/parts/part_batches.hpp"
 #include "tests/support/allocations.hpp"
 
 namespace tidegate::runtime {
 namespace {
 
-constexpr std::uint32_t dim = 5;
-constexpr std::uint64_t ids_below = 400;
-
 row_part part_of(std::uint32_t keeps, std::uint64_t capacity = 10'000,
-                 row_optimizer_kind kind = row_optimizer_kind::adam) {
+                 optimizer_kind kind = optimizer_kind::adam) {
   row_part_options options;
   options.rows.name = "user";
   options.rows.capacity = capacity;
@@ -28,82 +24,6 @@ row_part part_of(std::uint32_t keeps, std::uint64_t capacity = 10'000,
   auto part = row_part::create(options);
   EXPECT_TRUE(part) << part.error().message();
   return std::move(*part);
-}
-
-// The batches of a step, of some workers.
-struct step_batches {
-  step_batches(std::uint64_t seed, std::size_t workers, std::size_t rows,
-               std::uint64_t bound = ids_below) {
-    for (std::size_t rank = 0; rank < workers; ++rank) {
-      const random_push push(seed * 31 + rank, rows, bound, dim);
-      batch_writer writer;
-      writer.begin(push.ids, 0, 1);
-      auto& memory = memories.emplace_back(row_batch_bytes(writer.rows_of(0), dim));
-      writer.write(0, push.gradients, dim, memory.bytes());
-      inputs.push_back(
-          {static_cast<std::uint32_t>(rank), *read_row_batch(memory.bytes(), dim)});
-    }
-  }
-  std::deque<batch_memory> memories;
-  std::vector<batch_merger::input> inputs;
-};
-
-std::vector<std::uint64_t> all_ids() {
-  std::vector<std::uint64_t> ids(ids_below);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
-  return ids;
-}
-
-std::vector<float> gathered(const row_part& part, std::uint32_t version_buffer) {
-  const auto ids = all_ids();
-  const row_request request{.kind = row_request_kind::gather, .ids = ids};
-  cache_lines room;
-  const auto into = room.resize(part.answer_bytes(request));
-  EXPECT_EQ(part.answer(version_buffer, request, into), into.size());
-  const auto* values = reinterpret_cast<const float*>(room.bytes().data());
-  return {values, values + ids.size() * dim};
-}
-
-// All rows that there are, in pages.
-std::map<std::uint64_t, std::vector<float>> scanned(const row_part& part,
-                                                    std::uint32_t version_buffer,
-                                                    std::uint32_t page) {
-  std::map<std::uint64_t, std::vector<float>> rows;
-  row_request request{.kind = row_request_kind::scan, .ids = {}, .rows_max = page, .after = {}};
-  while (true) {
-    cache_lines room;
-    const auto into = room.resize(part.answer_bytes(request));
-    const auto bytes = part.answer(version_buffer, request, into);
-    const auto batch = read_row_batch(room.bytes().first(bytes), dim);
-    EXPECT_TRUE(batch);
-    for (std::size_t i = 0; i < batch->ids.size(); ++i) {
-      const auto row = batch->row(i);
-      EXPECT_TRUE(rows.emplace(batch->ids[i], std::vector(row.begin(), row.end())).second);
-    }
-    if (batch->ids.size() < page) return rows;
-    request.after = batch->ids.back();
-  }
-}
-
-row_part::step step_of(std::uint64_t clock, std::uint32_t from, std::uint32_t to,
-                       bool keeps_sum = false) {
-  return {.options = {.clock = clock, .scale = 0.5F},
-          .from = from,
-          .to = to,
-          .keeps_sum = keeps_sum};
-}
-
-struct version {
-  std::uint32_t name = 0;
-  std::vector<float> values;
-  std::map<std::uint64_t, std::vector<float>> rows;
-};
-
-void expect_versions(const row_part& part, const std::deque<version>& versions) {
-  for (const auto& kept : versions) {
-    EXPECT_EQ(gathered(part, kept.name), kept.values);
-    EXPECT_EQ(scanned(part, kept.name, 7), kept.rows);
-  }
 }
 
 TEST(row_part, shows_the_versions_before_as_they_were) {

@@ -13,8 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/optimizers/row_check.hpp"
 #include "runtime/rows/row_formulas.hpp"
 #include "tests/runtime/kernels/vector_width.hpp"
+#include "tests/runtime/rows/row_kinds.hpp"
 
 namespace tidegate::runtime {
 namespace {
@@ -24,8 +26,8 @@ using floats = std::vector<float>;
 using row_widths_test = tests::each_width_test;
 INSTANTIATE_TEST_SUITE_P(machine, row_widths_test, tests::machine_widths(), tests::width_name);
 
-row_optimizer_options options_of(row_optimizer_kind kind) {
-  row_optimizer_options options;
+optimizer_options options_of(optimizer_kind kind) {
+  optimizer_options options;
   options.kind = kind;
   options.learning_rate = 0.05F;
   options.epsilon = 1e-6F;
@@ -58,7 +60,7 @@ struct table_of_rows {
   floats values, states;
   std::vector<row_use> uses;
 
-  table_of_rows(row_optimizer_kind kind, std::uint32_t columns, std::size_t rows)
+  table_of_rows(optimizer_kind kind, std::uint32_t columns, std::size_t rows)
       : dim(columns),
         state(state_floats(kind, columns)),
         value_stride(row_stride(columns)),
@@ -83,10 +85,10 @@ struct table_of_rows {
 
 TEST_P(row_widths_test, every_optimizer_equals_its_formula) {
   constexpr std::size_t rows = 40;
-  for (const auto kind : row_optimizers)
+  for (const auto kind : row_optimizers())
     for (const std::uint32_t dim :
          {1U, 2U, 3U, 7U, 8U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 257U, limits::row_dim_max}) {
-      SCOPED_TRACE(testing::Message() << name_of(kind) << ", dim " << dim);
+      SCOPED_TRACE(testing::Message() << optimizer_name(kind) << ", dim " << dim);
       table_of_rows got(kind, dim, rows), expected(kind, dim, rows);
       std::vector<row_number> numbers;
       for (row_number i = 0; i < rows; i += 2) numbers.push_back((i * 7 + 3) % rows);
@@ -109,10 +111,10 @@ TEST_P(row_widths_test, every_optimizer_equals_its_formula) {
 }
 
 TEST_P(row_widths_test, subnormals_are_not_flushed) {
-  table_of_rows rows(row_optimizer_kind::sgd, 19, 1);
+  table_of_rows rows(optimizer_kind::sgd, 19, 1);
   std::fill(rows.values.begin(), rows.values.end(), 0.0F);
   const floats tiny(19, std::numeric_limits<float>::denorm_min());
-  row_optimizer_options options;
+  optimizer_options options;
   options.learning_rate = 1;
   const std::vector<row_number> numbers{0};
   rows::step_rows(coefficients_of(options, {}, 19), 0, rows.arrays(), numbers, tiny.data());
@@ -121,14 +123,14 @@ TEST_P(row_widths_test, subnormals_are_not_flushed) {
 }
 
 TEST_P(row_widths_test, a_gradient_that_is_no_number_shows_in_the_row) {
-  for (const auto kind : row_optimizers) {
+  for (const auto kind : row_optimizers()) {
     table_of_rows rows(kind, 20, 1);
     floats gradient(20, 0.5F);
     gradient[17] = std::numeric_limits<float>::quiet_NaN();
     const std::vector<row_number> numbers{0};
     rows::step_rows(coefficients_of(options_of(kind), {}, 20), 0, rows.arrays(), numbers,
                     gradient.data());
-    EXPECT_TRUE(std::isnan(rows.values[17])) << name_of(kind);
+    EXPECT_TRUE(std::isnan(rows.values[17])) << optimizer_name(kind);
   }
 }
 
@@ -136,12 +138,12 @@ TEST_P(row_widths_test, a_gradient_that_is_no_number_shows_in_the_row) {
 // is rounded where they are added up among themselves first.
 TEST_P(row_widths_test, sums_over_a_row_are_dealt_to_many_numbers) {
   constexpr std::uint32_t dim = 4096;
-  table_of_rows rows(row_optimizer_kind::rowwise_adagrad, dim, 1);
+  table_of_rows rows(optimizer_kind::rowwise_adagrad, dim, 1);
   floats gradient(dim, 0x1p-27F);
   gradient[0] = 1;
   gradient[1] = 0x1p-12F;
   const std::vector<row_number> numbers{0};
-  const auto c = coefficients_of(options_of(row_optimizer_kind::rowwise_adagrad), {}, dim);
+  const auto c = coefficients_of(options_of(optimizer_kind::rowwise_adagrad), {}, dim);
   rows::step_rows(c, 0, rows.arrays(), numbers, gradient.data());
   EXPECT_EQ(rows.states[0], (1 + 0x1p-23F) / dim);
 }
@@ -151,7 +153,7 @@ constexpr std::size_t columns = 4;
 using doubles = std::array<double, columns>;
 
 template <class Formula>
-void expect_formula(const row_optimizer_options& options, Formula formula) {
+void expect_formula(const optimizer_options& options, Formula formula) {
   table_of_rows row(options.kind, columns, 1);
   doubles w{};
   for (std::size_t i = 0; i < columns; ++i) w[i] = row.values[i];
@@ -164,12 +166,12 @@ void expect_formula(const row_optimizer_options& options, Formula formula) {
     formula(w, g, clock);
     for (std::size_t i = 0; i < columns; ++i)
       ASSERT_NEAR(row.values[i], w[i], 2e-5 * (1 + std::abs(w[i])))
-          << name_of(options.kind) << ", clock " << clock << ", column " << i;
+          << optimizer_name(options.kind) << ", clock " << clock << ", column " << i;
   }
 }
 
 TEST(row_optimizers, sgd) {
-  expect_formula(options_of(row_optimizer_kind::sgd),
+  expect_formula(options_of(optimizer_kind::sgd),
                  [](doubles& w, const doubles& g, std::uint64_t) {
                    for (std::size_t i = 0; i < columns; ++i) w[i] -= 0.05 * g[i];
                  });
@@ -177,7 +179,7 @@ TEST(row_optimizers, sgd) {
 
 TEST(row_optimizers, adagrad) {
   doubles n{};
-  expect_formula(options_of(row_optimizer_kind::adagrad),
+  expect_formula(options_of(optimizer_kind::adagrad),
                  [&](doubles& w, const doubles& g, std::uint64_t) {
                    for (std::size_t i = 0; i < columns; ++i) {
                      n[i] += g[i] * g[i];
@@ -188,7 +190,7 @@ TEST(row_optimizers, adagrad) {
 
 TEST(row_optimizers, rowwise_adagrad) {
   double n = 0;
-  expect_formula(options_of(row_optimizer_kind::rowwise_adagrad),
+  expect_formula(options_of(optimizer_kind::rowwise_adagrad),
                  [&](doubles& w, const doubles& g, std::uint64_t) {
                    double squares = 0;
                    for (const double x : g) squares += x * x;
@@ -200,7 +202,7 @@ TEST(row_optimizers, rowwise_adagrad) {
 
 TEST(row_optimizers, adam_corrects_by_the_clock) {
   doubles m{}, v{};
-  const auto options = options_of(row_optimizer_kind::adam);
+  const auto options = options_of(optimizer_kind::adam);
   expect_formula(options, [&](doubles& w, const doubles& g, std::uint64_t clock) {
     const double b1 = options.beta1, b2 = options.beta2;
     const auto t = static_cast<double>(clock + 1);
@@ -220,7 +222,7 @@ double soft(double z, double l1) {
 TEST(row_optimizers, ftrl) {
   doubles z{}, n{};
   std::size_t zeros = 0;
-  auto options = options_of(row_optimizer_kind::ftrl);
+  auto options = options_of(optimizer_kind::ftrl);
   options.l1 = 2;
   expect_formula(options, [&](doubles& w, const doubles& g, std::uint64_t) {
     for (std::size_t i = 0; i < columns; ++i) {
@@ -237,30 +239,29 @@ TEST(row_optimizers, ftrl) {
 TEST(row_optimizers, group_adagrad) {
   doubles z{}, n{};
   std::size_t zeros = 0, others = 0;
-  expect_formula(options_of(row_optimizer_kind::group_adagrad),
-                 [&](doubles& w, const doubles& g, std::uint64_t) {
-                   doubles s{};
-                   double squares = 0;
-                   for (std::size_t i = 0; i < columns; ++i) {
-                     const double sigma =
-                         (std::sqrt(n[i] + g[i] * g[i]) - std::sqrt(n[i])) / 0.05;
-                     z[i] += g[i] - sigma * w[i];
-                     n[i] += g[i] * g[i];
-                     s[i] = soft(z[i], 0.03);
-                     squares += s[i] * s[i];
-                   }
-                   const double bound = std::sqrt(columns) * 0.02, norm = std::sqrt(squares);
-                   ++(norm <= bound ? zeros : others);
-                   for (std::size_t i = 0; i < columns; ++i)
-                     w[i] = norm <= bound ? 0
-                                          : -(1 - bound / norm) * s[i] /
-                                                ((1e-6 + std::sqrt(n[i])) / 0.05 + 2 * 0.01);
-                 });
+  expect_formula(options_of(optimizer_kind::group_adagrad), [&](doubles& w, const doubles& g,
+                                                                std::uint64_t) {
+    doubles s{};
+    double squares = 0;
+    for (std::size_t i = 0; i < columns; ++i) {
+      const double sigma = (std::sqrt(n[i] + g[i] * g[i]) - std::sqrt(n[i])) / 0.05;
+      z[i] += g[i] - sigma * w[i];
+      n[i] += g[i] * g[i];
+      s[i] = soft(z[i], 0.03);
+      squares += s[i] * s[i];
+    }
+    const double bound = std::sqrt(columns) * 0.02, norm = std::sqrt(squares);
+    ++(norm <= bound ? zeros : others);
+    for (std::size_t i = 0; i < columns; ++i)
+      w[i] = norm <= bound
+                 ? 0
+                 : -(1 - bound / norm) * s[i] / ((1e-6 + std::sqrt(n[i])) / 0.05 + 2 * 0.01);
+  });
   EXPECT_GT(others, 0U);
 }
 
 TEST(row_optimizers, a_group_whose_norm_is_within_the_bound_is_zero) {
-  auto options = options_of(row_optimizer_kind::group_adagrad);
+  auto options = options_of(optimizer_kind::group_adagrad);
   options.l1 = 0;
   options.l21 = 1'000;
   table_of_rows row(options.kind, columns, 1);
@@ -270,13 +271,13 @@ TEST(row_optimizers, a_group_whose_norm_is_within_the_bound_is_zero) {
 }
 
 TEST(row_optimizers, group_adagrad_without_regularizers_is_adagrad) {
-  row_optimizer_options options;
-  options.kind = row_optimizer_kind::group_adagrad;
+  optimizer_options options;
+  options.kind = optimizer_kind::group_adagrad;
   options.learning_rate = 0.05F;
   options.epsilon = 0;
-  table_of_rows row(options.kind, columns, 1), other(row_optimizer_kind::adagrad, columns, 1);
+  table_of_rows row(options.kind, columns, 1), other(optimizer_kind::adagrad, columns, 1);
   auto plain = options;
-  plain.kind = row_optimizer_kind::adagrad;
+  plain.kind = optimizer_kind::adagrad;
   for (std::uint64_t clock = 0; clock < 10; ++clock) {
     floats gradient(columns);
     for (std::size_t i = 0; i < columns; ++i)
@@ -288,24 +289,26 @@ TEST(row_optimizers, group_adagrad_without_regularizers_is_adagrad) {
 }
 
 TEST(row_optimizers, have_names_and_limits) {
-  for (const auto kind : row_optimizers) {
-    EXPECT_EQ(find_row_optimizer(name_of(kind)), kind);
-    EXPECT_TRUE(check(options_of(kind)).ok());
-    for (float row_optimizer_options::*option :
-         {&row_optimizer_options::learning_rate, &row_optimizer_options::beta1,
-          &row_optimizer_options::beta2, &row_optimizer_options::epsilon,
-          &row_optimizer_options::beta, &row_optimizer_options::l1, &row_optimizer_options::l2,
-          &row_optimizer_options::l21})
+  for (const auto kind : row_optimizers()) {
+    EXPECT_EQ(find_optimizer(optimizer_name(kind)), kind);
+    EXPECT_TRUE(check_row_optimizer(options_of(kind)).ok());
+    for (float optimizer_options::*option :
+         {&optimizer_options::learning_rate, &optimizer_options::beta1,
+          &optimizer_options::beta2, &optimizer_options::epsilon, &optimizer_options::beta,
+          &optimizer_options::l1, &optimizer_options::l2, &optimizer_options::l21})
       for (const float bad : {-0.5F, std::numeric_limits<float>::quiet_NaN(),
                               std::numeric_limits<float>::infinity()}) {
         auto options = options_of(kind);
         options.*option = bad;
-        EXPECT_EQ(check(options).code(), errc::invalid_argument);
+        EXPECT_EQ(check_row_optimizer(options).code(), errc::invalid_argument);
       }
   }
-  EXPECT_EQ(find_row_optimizer("lion"), std::nullopt);
-  EXPECT_EQ(state_floats(row_optimizer_kind::rowwise_adagrad, 64), 1U);
-  EXPECT_EQ(state_floats(row_optimizer_kind::ftrl, 64), 128U);
+  EXPECT_EQ(row_optimizers().size(), 6U);
+  optimizer_options momentum;
+  momentum.kind = optimizer_kind::momentum;
+  EXPECT_EQ(check_row_optimizer(momentum).code(), errc::invalid_argument);
+  EXPECT_EQ(state_floats(optimizer_kind::rowwise_adagrad, 64), 1U);
+  EXPECT_EQ(state_floats(optimizer_kind::ftrl, 64), 128U);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "runtime/base/rng.hpp"
 #include "runtime/rows/row_formulas.hpp"
+#include "tests/runtime/rows/row_kinds.hpp"
 #include "tests/support/allocations.hpp"
 
 namespace tidegate::runtime {
@@ -18,8 +19,7 @@ namespace {
 using ids_t = std::vector<std::uint64_t>;
 using floats = std::vector<float>;
 
-row_table_options options_of(row_optimizer_kind kind, std::uint64_t capacity,
-                             std::uint32_t dim) {
+row_table_options options_of(optimizer_kind kind, std::uint64_t capacity, std::uint32_t dim) {
   row_table_options options;
   options.name = "embedding";
   options.capacity = capacity;
@@ -63,7 +63,7 @@ ids_t range(std::uint64_t first, std::size_t count) {
 }
 
 TEST(row_table, a_row_that_does_not_exist_has_its_initial_values_and_is_not_made) {
-  const auto table = table_of(options_of(row_optimizer_kind::sgd, 100, 7));
+  const auto table = table_of(options_of(optimizer_kind::sgd, 100, 7));
   const ids_t ids{5, 0, ~0ULL, 5};
   EXPECT_EQ(gather(table, ids), initial_rows(table, ids));
   EXPECT_EQ(table.size(), 0U);
@@ -71,7 +71,7 @@ TEST(row_table, a_row_that_does_not_exist_has_its_initial_values_and_is_not_made
 }
 
 TEST(row_table, a_row_that_is_made_has_the_values_that_were_read_before) {
-  auto table = table_of(options_of(row_optimizer_kind::adam, 2'000, 7));
+  auto table = table_of(options_of(optimizer_kind::adam, 2'000, 7));
   const auto ids = range(100, 1'500);
   const auto before = gather(table, ids);
   std::vector<row_number> rows(ids.size());
@@ -146,9 +146,9 @@ void expect_same(const row_table& table, const model& expected) {
 }
 
 TEST(row_table, does_what_rows_one_at_a_time_do) {
-  for (const auto kind : row_optimizers)
+  for (const auto kind : row_optimizers())
     for (const std::uint32_t dim : {3U, 20U}) {
-      SCOPED_TRACE(testing::Message() << name_of(kind) << ", dim " << dim);
+      SCOPED_TRACE(testing::Message() << optimizer_name(kind) << ", dim " << dim);
       const auto options = options_of(kind, 20'000, dim);
       auto table = table_of(options);
       model expected(options);
@@ -173,7 +173,7 @@ TEST(row_table, does_what_rows_one_at_a_time_do) {
 }
 
 TEST(row_table, a_row_that_comes_again_begins_anew) {
-  auto table = table_of(options_of(row_optimizer_kind::adagrad, 10, 4));
+  auto table = table_of(options_of(optimizer_kind::adagrad, 10, 4));
   const auto fresh = gather(table, {7});
   for (int time = 0; time < 2; ++time) {
     ASSERT_TRUE(table.update({.clock = 3}, ids_t{7}, floats{1, 2, 3, 4}).ok());
@@ -186,7 +186,7 @@ TEST(row_table, a_row_that_comes_again_begins_anew) {
 }
 
 TEST(row_table, that_is_full_says_so_and_has_lost_nothing) {
-  auto table = table_of(options_of(row_optimizer_kind::adagrad, 10'000, 4));
+  auto table = table_of(options_of(optimizer_kind::adagrad, 10'000, 4));
   const auto ids = range(0, 10'000);
   ASSERT_TRUE(table.update({}, ids, gradients_of(ids, 4, 1)).ok());
   ASSERT_EQ(table.erase(ids_t{3, 4'000, 4}), 3U);
@@ -207,9 +207,9 @@ TEST(row_table, that_is_full_says_so_and_has_lost_nothing) {
 
 TEST(row_table, hash_does_not_depend_on_order_or_capacity_and_on_all_else) {
   const auto ids = range(0, 5'000);
-  auto a = table_of(options_of(row_optimizer_kind::adagrad, 5'000, 5));
+  auto a = table_of(options_of(optimizer_kind::adagrad, 5'000, 5));
   ASSERT_TRUE(a.update({.clock = 1}, ids, gradients_of(ids, 5, 9)).ok());
-  auto b = table_of(options_of(row_optimizer_kind::adagrad, 100'000, 5));
+  auto b = table_of(options_of(optimizer_kind::adagrad, 100'000, 5));
   ids_t backwards(ids.rbegin(), ids.rend());
   const auto others = range(1'000'000, 20'000);
   ASSERT_TRUE(b.update({}, others, gradients_of(others, 5, 1)).ok());
@@ -229,8 +229,7 @@ TEST(row_table, hash_does_not_depend_on_order_or_capacity_and_on_all_else) {
 }
 
 TEST(row_table, that_may_hold_most_takes_no_memory_before_it_has_rows) {
-  auto table =
-      row_table::create(options_of(row_optimizer_kind::adam, limits::part_rows_max, 64));
+  auto table = row_table::create(options_of(optimizer_kind::adam, limits::part_rows_max, 64));
   ASSERT_TRUE(table) << table.error().message();
   const ids_t ids{1, 2, 3};
   ASSERT_TRUE(table->update({}, ids, gradients_of(ids, 64, 1)).ok());
@@ -239,8 +238,8 @@ TEST(row_table, that_may_hold_most_takes_no_memory_before_it_has_rows) {
 }
 
 TEST(row_table, whose_pages_were_made_before_is_as_any) {
-  auto table = table_of(options_of(row_optimizer_kind::adagrad, 20'000, 5));
-  auto other = table_of(options_of(row_optimizer_kind::adagrad, 20'000, 5));
+  auto table = table_of(options_of(optimizer_kind::adagrad, 20'000, 5));
+  auto other = table_of(options_of(optimizer_kind::adagrad, 20'000, 5));
   table.prepare(10'000);
   table.prepare(~0ULL >> 8U);  // no more than there may be
   const auto ids = range(0, 20'000);
@@ -250,7 +249,7 @@ TEST(row_table, whose_pages_were_made_before_is_as_any) {
 }
 
 TEST(row_table, makes_a_million_rows_in_a_batch) {
-  auto table = table_of(options_of(row_optimizer_kind::rowwise_adagrad, 1'000'000, 2));
+  auto table = table_of(options_of(optimizer_kind::rowwise_adagrad, 1'000'000, 2));
   const auto ids = range(0, 1'000'000);
   ASSERT_TRUE(table.update({}, ids, floats(2'000'000, 1.0F)).ok());
   EXPECT_EQ(table.size(), 1'000'000U);
@@ -260,7 +259,7 @@ TEST(row_table, makes_a_million_rows_in_a_batch) {
 }
 
 TEST(row_table, allocates_nothing_for_batches_of_a_size_it_has_seen) {
-  auto table = table_of(options_of(row_optimizer_kind::adagrad, 100'000, 8));
+  auto table = table_of(options_of(optimizer_kind::adagrad, 100'000, 8));
   const auto ids = range(0, 5'000), more = range(3'000, 5'000);
   const auto gradients = gradients_of(ids, 8, 1);
   floats out(ids.size() * 8);
@@ -278,15 +277,15 @@ TEST(row_table, refuses_options_out_of_range) {
     const auto table = row_table::create(options);
     return table ? errc::ok : table.error().code();
   };
-  auto options = options_of(row_optimizer_kind::sgd, 10, 4);
+  auto options = options_of(optimizer_kind::sgd, 10, 4);
   EXPECT_EQ(code(options), errc::ok);
   options.initial_scale = -1;
   EXPECT_EQ(code(options), errc::invalid_argument);
-  options = options_of(row_optimizer_kind::ftrl, 10, 4);
+  options = options_of(optimizer_kind::ftrl, 10, 4);
   options.optimizer.learning_rate = 0;
   EXPECT_EQ(code(options), errc::invalid_argument);
-  EXPECT_EQ(code(options_of(row_optimizer_kind::sgd, 0, 4)), errc::invalid_argument);
-  EXPECT_EQ(code(options_of(row_optimizer_kind::sgd, 10, 0)), errc::invalid_argument);
+  EXPECT_EQ(code(options_of(optimizer_kind::sgd, 0, 4)), errc::invalid_argument);
+  EXPECT_EQ(code(options_of(optimizer_kind::sgd, 10, 0)), errc::invalid_argument);
 }
 
 }  // namespace

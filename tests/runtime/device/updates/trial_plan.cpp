@@ -8,7 +8,7 @@ using namespace runtime::devices;
 
 trial_plan::trial_plan(runtime::rng& random) {
   const auto& traits =
-      runtime::optimizers_known[random.below(std::size(runtime::optimizers_known))];
+      runtime::dense_optimizers[random.below(std::size(runtime::dense_optimizers))];
   options = traits.defaults;
   options.learning_rate = 0.05F;
   options.weight_decay = 0.01F;

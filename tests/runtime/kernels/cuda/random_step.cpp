@@ -71,7 +71,7 @@ random_step::random_step(std::uint64_t seed, const step_limits& limits)
     : seed_(seed), ranks_(limits.ranks) {
   runtime::rng random(mix64(seed));
   const auto& traits =
-      runtime::optimizers_known[random.below(std::size(runtime::optimizers_known))];
+      runtime::dense_optimizers[random.below(std::size(runtime::dense_optimizers))];
   options_ = traits.defaults;
   options_.learning_rate = 0.05F;
   options_.epsilon = random.below(4) == 0 ? 0.5F : 1e-6F;

@@ -1,4 +1,4 @@
-// Inspection of optimizers, as they travel in messages (messages.hpp).
+// Inspection of the options of tables, as they travel in messages (messages.hpp).
 #pragma once
 
 #include <caf/meta/type_name.hpp>
@@ -16,7 +16,12 @@ template <class Inspector>
 auto inspect(Inspector& f, optimizer_options& x) {
   return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
            x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay, x.clip_value, x.schedule,
-           x.lazy, x.l1, x.l2);
+           x.lazy, x.l1, x.l2, x.beta, x.l21);
+}
+template <class Inspector>
+auto inspect(Inspector& f, row_lifetime& x) {
+  return f(caf::meta::type_name("tidegate::row_lifetime"), x.admit_count, x.candidates,
+           x.unseen, x.rows, x.by);
 }
 
 }  // namespace tidegate::runtime
