@@ -45,8 +45,12 @@ class shard_store final : public shard_memory {
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
-  void copy_rows(std::uint32_t slot, std::size_t i, std::span<float> to) const override {
-    rows().copy_out(slot, i, to);
+  void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
+                 std::span<float> to) const override {
+    rows().copy_out(slot, about, i, to);
+  }
+  std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const override {
+    return rows().rows_since(slot, clock);
   }
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override;

@@ -69,7 +69,8 @@ auto inspect(Inspector& f, open_table_call& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_call& x) {
-  return f(caf::meta::type_name("tidegate::checkpoint_call"), x.token, x.id, x.clock, x.tables);
+  return f(caf::meta::type_name("tidegate::checkpoint_call"), x.token, x.id, x.clock, x.tables,
+           x.base);
 }
 template <class Inspector>
 auto inspect(Inspector& f, written_file& x) {
@@ -82,7 +83,7 @@ auto inspect(Inspector& f, chunk_run& x) {
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_report& x) {
   return f(caf::meta::type_name("tidegate::checkpoint_report"), x.token, x.id, x.shard,
-           x.failure, x.file, x.clock, x.chunks);
+           x.failure, x.file, x.clock, x.chunks, x.needs_base);
 }
 template <class Inspector>
 auto inspect(Inspector& f, admit_worker_call& x) {

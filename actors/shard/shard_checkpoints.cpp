@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "policies/checkpoint/row_delta.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {
@@ -26,7 +27,29 @@ void shard_checkpoints::workers_come(std::uint64_t token) {
 bool shard_checkpoints::begin(const policies::checkpoint_call& call, std::size_t chunks) {
   auto& job = jobs_.at(call.token);
   if (job.whole_after != 0) return false;
-  return job.part.begin({.job = job.name, .id = call.id, .shard = index_}, call.token, chunks);
+  if (!job.part.begin({.job = job.name, .id = call.id, .shard = index_}, call.token, chunks))
+    return false;
+  job.taken = call.id;
+  job.base = call.base;
+  return true;
+}
+
+// Of a part of a table of rows only what has changed is written where this process has written
+// the part of the checkpoint that the call names: another one may have made other steps.
+void shard_checkpoints::describe_change(std::uint32_t slot, job_files& job,
+                                        policies::chunk_description& about) {
+  const auto before = job.cuts.find(slot);
+  const bool any_base =
+      runtime::is_planted(runtime::planted_bug::checkpoint_delta_to_another_base);
+  if (job.base.number > 0 && before != job.cuts.end() &&
+      (before->second.id == job.base || any_base)) {
+    about.base = job.base;
+    about.row_since = before->second.next_clock;
+    if (runtime::is_planted(runtime::planted_bug::checkpoint_delta_from_too_late))
+      ++about.row_since;
+    about.changed_count = memory_.rows_since(slot, about.row_since);
+  }
+  job.cuts[slot] = {.id = job.taken, .next_clock = policies::first_clock_after(about.ranks)};
 }
 
 void shard_checkpoints::snapshot(const effects::snapshot& step,
@@ -40,10 +63,11 @@ void shard_checkpoints::snapshot(const effects::snapshot& step,
   for (auto& [token, job] : jobs_) {
     if (!job.part.is_open() || !shard_.registry().has_table(token, chunk.table)) continue;
     const bool has_rows = chunk.about.rows.dim > 0;
-    const auto& into = job.part.add(chunk.table, std::move(chunk.about));
+    if (has_rows) describe_change(step.slot, job, chunk.about);
+    const auto& into = job.part.add(chunk.table, chunk.about);
     for (std::size_t i = 0; i < count; ++i)
       if (has_rows)
-        memory_.copy_rows(step.slot, i, *into[i]);
+        memory_.copy_rows(step.slot, chunk.about, i, *into[i]);
       else
         memory_.copy_out({.slot = step.slot,
                           .of = kinds[i],

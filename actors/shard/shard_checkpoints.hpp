@@ -58,8 +58,18 @@ class shard_checkpoints {
     policies::shard_part part;
     // Its part is whole when this piece of the memory's work has ended; 0: it is not full yet.
     std::uint64_t whole_after = 0;
+    policies::checkpoint_id taken;  // whose part is being taken, or was last
+    policies::checkpoint_id base;   // of that
+    // The last copies of parts of tables of rows, by slot: for which checkpoint, and the least
+    // clock of steps after it.
+    struct row_cut {
+      policies::checkpoint_id id;
+      std::uint64_t next_clock = 0;
+    };
+    std::map<std::uint32_t, row_cut> cuts;
   };
 
+  void describe_change(std::uint32_t slot, job_files& job, policies::chunk_description& about);
   void part_full(std::uint64_t token, job_files& job);
   void write_part(std::uint64_t token);
 

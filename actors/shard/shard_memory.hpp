@@ -71,9 +71,12 @@ class shard_memory {
   // by then has ended. `keeps` owns the memory that it is copied to.
   virtual void copy_out(const array_name& array, std::span<float> to,
                         std::shared_ptr<const void> keeps) = 0;
-  // Likewise array `i` of a checkpoint of a part of a table of rows
-  // (policies/checkpoint/image.hpp); the copy is there at once.
-  virtual void copy_rows(std::uint32_t slot, std::size_t i, std::span<float> to) const = 0;
+  // Likewise array `i` of a checkpoint of a part of a table of rows, which this is the
+  // description of (policies/checkpoint/image.hpp); the copy is there at once.
+  virtual void copy_rows(std::uint32_t slot, const policies::chunk_description& about,
+                         std::size_t i, std::span<float> to) const = 0;
+  // Rows of a part whose last push is of this clock or a later one.
+  virtual std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const = 0;
   // Lets work go on that is under way, and tells work() what has ended. Errors: unavailable
   // (the device is lost: nothing that was begun since can be relied on).
   virtual runtime::status poll() { return {}; }

@@ -158,7 +158,16 @@ void row_store::describe(std::uint32_t slot, policies::chunk_description& about)
   about.row_clock = part.clock();
 }
 
-void row_store::copy_out(std::uint32_t slot, std::size_t i, std::span<float> to) const {
+std::uint64_t row_store::rows_since(std::uint32_t slot, std::uint64_t clock) const {
+  std::uint64_t count = 0;
+  parts_.at(slot).rows.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
+    count += row.use.clock >= clock ? 1 : 0;
+  });
+  return count;
+}
+
+void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& about,
+                         std::size_t i, std::span<float> to) const {
   const auto& part = parts_.at(slot).rows;
   if (i == candidate_array) {
     std::vector<std::uint64_t> ids;
@@ -172,14 +181,17 @@ void row_store::copy_out(std::uint32_t slot, std::size_t i, std::span<float> to)
         write_numbers(ids[at], {}, to.data() + at * floats_of_numbers);
     return;
   }
-  const std::size_t of_row[] = {part.dim(), part.state_floats(), floats_of_numbers};
-  TIDEGATE_ASSERT(to.size() == part.rows() * of_row[i], "as many as were described");
-  part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
-    auto* const into = to.data() + at * of_row[i];
+  TIDEGATE_ASSERT(to.size() == policies::stored_floats(about, i), "as many as were described");
+  const auto since = about.needs_base() && i < 2 ? about.row_since : 0;
+  auto* into = to.data();
+  part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
+    if (row.use.clock < since) return;
     if (i == 0) std::copy(row.values.begin(), row.values.end(), into);
     if (i == 1) std::copy(row.state.begin(), row.state.end(), into);
     if (i == 2) write_numbers(row.id, row.use, into);
+    into += policies::row_floats(about, i);
   });
+  TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
   if (i == 1 && runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
     std::fill(to.begin(), to.end(), 0.0F);
 }

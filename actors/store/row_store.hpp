@@ -68,9 +68,12 @@ class row_store {
 
   // Puts how many rows the part has, and how large they are, into its description.
   void describe(std::uint32_t slot, policies::chunk_description& about) const;
-  // Copies array `i` of a checkpoint of the part (policies/checkpoint/image.hpp), as it is
-  // after the last step.
-  void copy_out(std::uint32_t slot, std::size_t i, std::span<float> to) const;
+  // Rows whose last push is of this clock or a later one.
+  std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const;
+  // Copies array `i` of a checkpoint of the part, which this is the description of
+  // (policies/checkpoint/image.hpp), as it is after the last step.
+  void copy_out(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
+                std::span<float> to) const;
   // The reverse: the part is as in the checkpoint, whose table is `table` there. Errors: those
   // of the storage, and of row_part::restore; corrupt.
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,

@@ -40,20 +40,21 @@ struct row_table_options {
   // fails. 16777216 where it is not given; not beside evict_rows.
   std::optional<std::uint64_t> capacity = std::nullopt;
   std::optional<std::uint32_t> parts = std::nullopt;  // 1 to 4096; 64 where it is not given
-  // A row is made in the step that is the so-manieth with a push of its id, 1 to 65535; what
-  // was pushed before is not applied, and a pull finds the first values. 1 where it is not
-  // given.
+  // Steps with a push of its id that a row takes to be made, 1 to 65535: it makes the last of
+  // them. What was pushed before is not applied, and a pull finds the first values. 1 where it
+  // is not given.
   std::optional<std::uint64_t> admit_count = std::nullopt;
   // Ids whose pushes are counted, at most: those pushed longest ago are forgotten. As many as
   // rows where it is not given; only with admit_count above 1.
   std::optional<std::uint64_t> admit_candidates = std::nullopt;
-  // A row that nobody has pushed for so many clocks is erased, in one of the steps of its part
-  // in the next sixteenth of that time. An id whose row is erased begins anew, when it is
-  // pushed again. Never where it is not given.
+  // A row that nobody has pushed for so many clocks is erased, and an id without one is counted
+  // anew: in the first step of its part after that, or up to a sixteenth of that time later. An
+  // id whose row is erased begins anew, when it is pushed again. Never where it is not given.
   std::optional<std::uint64_t> evict_unseen = std::nullopt;
-  // Rows at most: a step that leaves more in one of the parts, of which each has its share,
-  // erases what is above 15/16 of that. By "lru" (those pushed longest ago go, as where it is
-  // not given), "lfu" (those pushed least often), "l2" (those with the least sum of squares).
+  // Rows at most, no fewer than parts: a step that leaves more in one of the parts, of which
+  // each has its share, rounded up, erases what is above 15/16 of that. By "lru" (those pushed
+  // longest ago go, as where it is not given), "lfu" (those pushed least often), "l2" (those
+  // with the least sum of squares).
   std::optional<std::uint64_t> evict_rows = std::nullopt;
   std::optional<std::string> evict_by = std::nullopt;
 };

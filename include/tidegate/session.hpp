@@ -251,12 +251,12 @@ class session {
   // reported by the next call.
   status clock();
 
-  // Multiplies the learning rate of every table by `factor` in steps made with this worker's
-  // pushes from now on, beside what the table's schedule says. Where pushes of several workers
-  // make a step, the factor of the lowest rank among them counts, so all workers set the same.
-  // A process that takes the place of a dead one begins with 1: a program sets what follows
-  // from its clock. Errors: invalid_argument (negative, or not finite), out_of_order (the
-  // session has ended).
+  // Multiplies the learning rate of every table, but for optimizers without a schedule, by
+  // `factor` in steps made with this worker's pushes from now on, beside what the table's
+  // schedule says. Where pushes of several workers make a step, the factor of the lowest rank
+  // among them counts, so all workers set the same. A process that takes the place of a dead
+  // one begins with 1: a program sets what follows from its clock. Errors: invalid_argument
+  // (negative, or not finite), out_of_order (the session has ended).
   status scale_learning_rate(float factor);
 
   // State of this worker that outlives its process: named bytes in memory that the launcher

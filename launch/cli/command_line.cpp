@@ -39,7 +39,7 @@ const std::vector<command>& commands() {
                          "--set", "--help"}},
       {.name = "export",
        .kind = command_kind::export_model,
-       .known_options = {"--output", "--job", "--list", "--help"},
+       .known_options = {"--output", "--job", "--list", "--since", "--help"},
        .argument = "run folder",
        .example = "RUN_DIR"},
       {.name = "scale",
@@ -91,6 +91,11 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("output,o", options::value(&into.output), "");
       add("job", options::value(&into.job), "");
       add("list", options::bool_switch(&into.list), "");
+      add("since", options::value<std::string>()->notifier([&into](const std::string& text) {
+        into.since = parse_unsigned(text);
+        if (!into.since) throw options::invalid_option_value(text);
+      }),
+          "");
       break;
     case command_kind::scale:
       add("job", options::value(&into.job), "");
@@ -226,6 +231,8 @@ runtime::expected<command_line> parse_file_command(const command& selected,
   }
   if (line.kind == command_kind::export_model && line.list != line.output.empty())
     return bad("tidegate export: give either -o FILE or --list");
+  if (line.kind == command_kind::export_model && line.list && line.since)
+    return bad("tidegate export: --since CLOCK belongs to -o FILE");
   line.file = words->front();
   return line;
 }

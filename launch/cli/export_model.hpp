@@ -2,7 +2,9 @@
 // one safetensors file. Reads the run folder only, also while the run goes on. Main thread.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "runtime/base/status.hpp"
@@ -13,6 +15,9 @@ struct export_options {
   std::string run_dir;
   std::string job;     // empty: the only one that has checkpoints
   std::string output;  // file; replaced as a whole
+  // Of tables of rows only those that were pushed in this clock or later, with the ids of the
+  // others that are still there.
+  std::optional<std::uint64_t> since = std::nullopt;
 };
 
 // Says on `out` what it has written, and on `problems`, a line each, which newer checkpoints

@@ -80,14 +80,19 @@ logs/ROLE-INDEX.log, checkpoints/JOB. Ctrl-C ends everything within two seconds;
 )";
 
 constexpr const char* export_run = R"(tidegate export RUN_DIR -o FILE [--job NAME]
+tidegate export RUN_DIR --since CLOCK -o FILE [--job NAME]
 tidegate export RUN_DIR --list [--job NAME]
 
 Writes the tables of a job, from its newest checkpoint that is whole, as one safetensors file: a
 tensor per table, float32. Reads RUN_DIR/checkpoints/NAME and changes nothing there; the run may
-still go on. Says which newer checkpoints are damaged.
+still go on. Says which newer checkpoints are damaged. A table of rows is two tensors, NAME/ids
+(uint64) and NAME/values.
 
   -o, --output FILE  what to write; replaced as a whole
   --job NAME         needed where several jobs have checkpoints
+  --since CLOCK      of tables of rows only those that were pushed in this clock or later; NAME/unchanged
+                     has the ids of the others. Rows that are in neither are gone. CLOCK is the
+                     one that the file before says (tidegate.clock in its metadata)
   --list             show all checkpoints, and whether each is whole, in place of writing
 
 Exit codes: 0 done; 1 no checkpoint is whole, or FILE cannot be written; 2 bad usage.

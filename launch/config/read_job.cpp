@@ -104,6 +104,9 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   std::uint64_t keep = options.keep;
   from.number("keep", keep, 1, 1000);
   options.keep = static_cast<std::uint32_t>(keep);
+  std::uint64_t full_every = options.full_every;
+  from.number("full_every", full_every, 1, 1000);
+  options.full_every = static_cast<std::uint32_t>(full_every);
   if (!from.require("every")) return;
   const auto& value = *from.get("every");
   if (!value.is_scalar()) return from.wrong("every", "is " + std::string(describe(value)));

@@ -258,6 +258,7 @@ key_readers readers_of(scenario& into) {
   add_workers(into, all);
   add_network(into, all);
   all["checkpoints.every"] = {numbers(into.checkpoints), count_rule};
+  all["checkpoints.full_every"] = {numbers(into.full_every), count_rule};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share_rule};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share_rule};
   all["disk.fail_rename"] = {chance(into.disk.fail_rename), share_rule};

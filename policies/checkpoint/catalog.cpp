@@ -18,22 +18,6 @@ using runtime::storage;
 
 namespace {
 
-runtime::expected<checkpoint_manifest> read_manifest(storage& from, checkpoint_id id) {
-  const auto name = manifest_name(id);
-  const auto bytes = from.size(name);
-  if (!bytes) return fail(bytes.error());
-  if (*bytes > manifest_bytes_max)
-    return fail(errc::corrupt, name + ": a manifest has at most 64 MiB");
-  std::string text(static_cast<std::size_t>(*bytes), '\0');
-  if (auto read = from.read(name, 0, std::as_writable_bytes(std::span(text))); !read)
-    return fail(std::move(read));
-  auto manifest = decode_manifest(text);
-  if (!manifest) return fail(manifest.error().code(), name + ": " + manifest.error().message());
-  if (manifest->id != id)
-    return fail(errc::corrupt, name + ": is the manifest of " + to_string(manifest->id));
-  return manifest;
-}
-
 status check_hash(storage& from, const written_file& file, std::vector<std::byte>& buffer) {
   runtime::sha256 hash;
   for (std::uint64_t at = 0; at < file.bytes; at += buffer.size()) {
@@ -103,9 +87,10 @@ runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id
   auto reader = checkpoint_reader::open(folder_, std::move(*manifest));
   if (!reader) return reader;
   std::vector<std::byte> buffer;
-  for (const auto& part : reader->manifest().parts)
-    if (auto right = check_hash(folder_, part.file, buffer); !right)
-      return fail(std::move(right));
+  for (const auto* read = &*reader; read != nullptr; read = read->base())
+    for (const auto& part : read->manifest().parts)
+      if (auto right = check_hash(folder_, part.file, buffer); !right)
+        return fail(std::move(right));
   return reader;
 }
 
@@ -126,22 +111,42 @@ bool checkpoint_catalog::is_needless(checkpoint_id id, std::uint32_t keep) const
   return newer >= keep;
 }
 
+// One that is damaged needs no other: it is of no use.
+runtime::expected<checkpoint_id> checkpoint_catalog::base_of(checkpoint_id id) {
+  if (is_planted(planted_bug::checkpoint_base_removed)) return checkpoint_id();
+  const auto known = bases_.find(id);
+  if (known != bases_.end()) return known->second;
+  const auto manifest = read_manifest(folder_, id);
+  const bool is_damaged = !manifest && (manifest.error().code() == errc::corrupt ||
+                                        manifest.error().code() == errc::invalid_argument);
+  if (!manifest && !is_damaged) return fail(manifest.error());
+  return bases_[id] = manifest ? manifest->base : checkpoint_id();
+}
+
 status checkpoint_catalog::tidy(std::uint32_t keep, std::uint32_t epoch) {
   TIDEGATE_ASSERT(keep >= 1, "a checkpoint is kept");
   const auto names = list();
   if (!names) return names.error();
   // Whatever may still become a checkpoint is not before this.
   const auto end = in_flight_.value_or(checkpoint_id{epoch, last_number_ + 1});
-  std::set<checkpoint_id> kept;
-  std::vector<std::string> manifests;
-  for (const auto& name : *names) {
-    const auto file = parse_checkpoint_file(name);
-    if (!file || !file->is_manifest || file->is_temporary) continue;
-    if (file->id < end && is_needless(file->id, keep))
-      manifests.push_back(name);
-    else
-      kept.insert(file->id);
+  std::set<checkpoint_id> all, kept;
+  for (const auto& name : *names)
+    if (const auto file = parse_checkpoint_file(name);
+        file && file->is_manifest && !file->is_temporary)
+      all.insert(file->id);
+  for (const auto id : all) {
+    if (id < end && is_needless(id, keep)) continue;
+    // With all that it needs.
+    for (auto needed = id; needed.number > 0 && kept.insert(needed).second;) {
+      const auto base = base_of(needed);
+      if (!base) return base.error();
+      needed = *base;
+    }
   }
+  std::vector<std::string> manifests;
+  for (const auto id : all)
+    if (!kept.contains(id)) manifests.push_back(manifest_name(id));
+  std::erase_if(bases_, [&](const auto& entry) { return !kept.contains(entry.first); });
   // Manifests first, and durably: what has one is whole.
   for (const auto& name : manifests)
     if (auto removed = folder_.remove(name); !removed) return removed;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,18 +53,22 @@ class checkpoint_catalog {
   // manifest is durable, and not before.
   void add(checkpoint_id id);
 
-  // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, and
-  // files that belong to no checkpoint: temporary ones, and those of one that was given up. Not
-  // those of later epochs than `epoch`, which is ours, as somebody else may be writing there.
-  // Errors: the first of the storage's; what is left is tried again next time.
+  // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, unless
+  // one that stays needs them, and files that belong to no checkpoint: temporary ones, and
+  // those of one that was given up. Not those of later epochs than `epoch`, which is ours, as
+  // somebody else may be writing there. Errors: the first of the storage's; what is left is
+  // tried again next time.
   runtime::status tidy(std::uint32_t keep, std::uint32_t epoch);
 
  private:
   runtime::expected<std::vector<std::string>> list();
   bool is_needless(checkpoint_id id, std::uint32_t keep) const;
+  // Returns the checkpoint that this one needs, number 0 if none. Errors: those of the storage.
+  runtime::expected<checkpoint_id> base_of(checkpoint_id id);
 
   runtime::storage& folder_;
-  std::set<checkpoint_id> whole_;  // known to be
+  std::set<checkpoint_id> whole_;                 // known to be
+  std::map<checkpoint_id, checkpoint_id> bases_;  // of those whose manifest has been read
   std::optional<checkpoint_id> in_flight_;
   std::uint64_t last_number_ = 0;
 };

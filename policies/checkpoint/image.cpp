@@ -35,14 +35,20 @@ std::string tensor_name(const chunk_description& chunk, std::size_t array) {
   return key_of(chunk) + "/" + (chunk.rows.dim > 0 ? row_array_names : array_names)[array];
 }
 
+// Rows that a tensor of a part of a table of rows has.
+std::uint64_t rows_of(const chunk_description& chunk, std::size_t array) {
+  if (array == 3) return chunk.candidate_count;
+  return chunk.needs_base() && array < 2 ? chunk.changed_count : chunk.row_count;
+}
+
 safetensors_tensor tensor_of(const chunk_description& chunk, std::size_t array) {
   const auto name = tensor_name(chunk, array);
   if (chunk.rows.dim == 0) return {.name = name, .shape = {chunk.elements}};
   const bool is_of_numbers = array >= 2;
-  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, row_numbers, row_numbers};
-  return {.name = name,
-          .shape = {array < 3 ? chunk.row_count : chunk.candidate_count, of_row[array]},
-          .type = is_of_numbers ? safetensors_type::u64 : safetensors_type::f32};
+  return {
+      .name = name,
+      .shape = {rows_of(chunk, array), is_of_numbers ? row_numbers : row_floats(chunk, array)},
+      .type = is_of_numbers ? safetensors_type::u64 : safetensors_type::f32};
 }
 
 json encode(const runtime::rate_schedule& schedule) {
@@ -116,6 +122,10 @@ json encode(const chunk_description& chunk) {
     all["rows"] = encode_rows(chunk.rows);
     all["row_count"] = {chunk.row_count, chunk.row_state, chunk.candidate_count,
                         chunk.row_clock};
+    if (chunk.needs_base()) {
+      all["base"] = to_string(chunk.base);
+      all["changed"] = {chunk.row_since, chunk.changed_count};
+    }
   }
   return all;
 }
@@ -192,8 +202,10 @@ bool fits(const chunk_description& chunk) {
                          .optimizer = {},
                          .init = {},
                          .rows = chunk.rows};
+  if (!fits_optimizer(table, chunk.optimizer.kind)) return false;
   if (table.has_rows() &&
       (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 8192 ||
+       chunk.changed_count > chunk.row_count ||
        chunk.candidate_count > chunk.rows.lifetime.candidates + runtime::lifetime_block ||
        chunk.row_state > 2 * runtime::limits::row_dim_max))
     return false;
@@ -202,8 +214,9 @@ bool fits(const chunk_description& chunk) {
          chunk.elements <= size - chunk.first;
 }
 
+// `of`: the checkpoint that the file is of.
 runtime::expected<chunk_description> decode_chunk(const std::string& key,
-                                                  const std::string& text) {
+                                                  const std::string& text, checkpoint_id of) {
   const auto subject = "chunk '" + key + "'";
   const auto from = parse_json_object(text, subject, 3);
   if (!from) return fail(from.error());
@@ -235,6 +248,12 @@ runtime::expected<chunk_description> decode_chunk(const std::string& key,
     description.row_clock = of_rows[3];
     description.row_count = of_rows[0];
     description.row_state = static_cast<std::uint32_t>(std::min(of_rows[1], any_32));
+    description.base = decode_base(fields, of, subject, problem);
+    if (description.needs_base()) {
+      const auto changed = row(fields, "changed", 2, any_64, problem);
+      description.row_since = changed[0];
+      description.changed_count = changed[1];
+    }
   }
   if (!problem) return fail(std::move(problem));
   if (key != key_of(description) || !fits(description))
@@ -283,7 +302,7 @@ runtime::expected<std::string> encode_shard_file(const shard_file_title& title,
     if (!text) return text;
     header.metadata[key_of(chunk.about)] = std::move(*text);
     for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
-      TIDEGATE_ASSERT(chunk.arrays[i].size() == array_floats(chunk.about, i),
+      TIDEGATE_ASSERT(chunk.arrays[i].size() == stored_floats(chunk.about, i),
                       "an array is whole");
       header.tensors.push_back(tensor_of(chunk.about, i));
     }
@@ -302,14 +321,14 @@ runtime::expected<shard_file_contents> decode_shard_file(std::string_view text,
   shard_file_contents contents{std::move(*title), {}};
   for (const auto& [key, value] : header->metadata) {
     if (key == title_key) continue;
-    auto about = decode_chunk(key, value);
+    auto about = decode_chunk(key, value, contents.title.id);
     if (!about) return fail(about.error());
     auto& chunk = contents.chunks.emplace_back(stored_chunk{std::move(*about), {}});
     for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
       const auto name = tensor_name(chunk.about, i);
       const auto found = tensors.find(name);
       if (found == tensors.end() ||
-          found->second->bytes / sizeof(float) != array_floats(chunk.about, i))
+          found->second->bytes / sizeof(float) != stored_floats(chunk.about, i))
         return fail(errc::corrupt,
                     "chunk '" + key + "': has no tensor '" + name + "' of its size");
       chunk.offsets[i] = found->second->offset;

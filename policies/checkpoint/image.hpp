@@ -39,6 +39,14 @@ struct chunk_description {
   std::uint32_t row_state = 0;
   std::uint64_t candidate_count = 0;
   std::uint64_t row_clock = 0;
+  // Rows whose last push is of a clock below `row_since` are as they are in the checkpoint
+  // `base`: their values and states are left out, so that `changed_count` rows have some.
+  // Number 0: all rows are there.
+  checkpoint_id base = {};
+  std::uint64_t row_since = 0;
+  std::uint64_t changed_count = 0;
+
+  constexpr bool needs_base() const noexcept { return base.number > 0; }
 
   friend bool operator==(const chunk_description&, const chunk_description&) = default;
 };
@@ -53,19 +61,30 @@ constexpr std::size_t chunk_arrays(const chunk_description& chunk) noexcept {
   if (chunk.rows.dim == 0) return 1 + state_arrays(chunk.optimizer.kind);
   return chunk.rows.lifetime.admits_at_once() ? 3 : 4;
 }
+// Returns the float32 numbers that a row of a part has in an array.
+constexpr std::uint64_t row_floats(const chunk_description& chunk, std::size_t array) noexcept {
+  if (array == 0) return chunk.rows.dim;
+  return array == 1 ? chunk.row_state : 2 * row_numbers;
+}
 // Returns the float32 numbers of an array of a chunk.
 constexpr std::uint64_t array_floats(const chunk_description& chunk,
                                      std::size_t array) noexcept {
   if (chunk.rows.dim == 0) return chunk.elements;
-  const std::uint64_t of_row[] = {chunk.rows.dim, chunk.row_state, 2 * row_numbers,
-                                  2 * row_numbers};
-  return (array < 3 ? chunk.row_count : chunk.candidate_count) * of_row[array];
+  return (array < 3 ? chunk.row_count : chunk.candidate_count) * row_floats(chunk, array);
+}
+
+// Returns those that a file has of it: of values and states, where there is a base, those of
+// rows that have changed.
+constexpr std::uint64_t stored_floats(const chunk_description& chunk,
+                                      std::size_t array) noexcept {
+  if (!chunk.needs_base() || array >= 2) return array_floats(chunk, array);
+  return chunk.changed_count * row_floats(chunk, array);
 }
 
 // A chunk at rest: its arrays must not change while it is written.
 struct chunk_image {
   chunk_description about;
-  std::array<std::span<const float>, chunk_arrays_max> arrays;  // each of array_floats()
+  std::array<std::span<const float>, chunk_arrays_max> arrays;  // each of stored_floats()
 };
 
 // Which file of which checkpoint.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "policies/checkpoint/json_text.hpp"
+#include "policies/checkpoint/record_fields.hpp"
 #include "policies/checkpoint/safetensors.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
@@ -145,7 +146,8 @@ runtime::expected<std::string> encode_manifest(const checkpoint_manifest& manife
                  {"clock", manifest.clock},
                  {"left", manifest.left},
                  {"tables", std::move(tables)},
-                 {"parts", std::move(parts)}});
+                 {"parts", std::move(parts)},
+                 {"base", manifest.base.number == 0 ? "" : to_string(manifest.base)}});
   if (!text) return text;
   *text += "\n";
   return *text + hash_line(*text);
@@ -180,6 +182,7 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
     manifest.tables.push_back(decode_table(table, problem));
   for (const auto& part : fields.array("parts"))
     manifest.parts.push_back(decode_part(part, manifest.id, problem));
+  manifest.base = decode_base(fields, manifest.id, "manifest", problem);
   if (problem.ok() && (!id || kind == std::end(policy_names)))
     problem = {errc::corrupt, "manifest: 'checkpoint' or 'policy' is not valid"};
   if (!problem) return fail(std::move(problem));

@@ -55,6 +55,9 @@ struct checkpoint_manifest {
   std::vector<std::uint32_t> left;
   std::vector<checkpoint_table> tables;
   std::vector<checkpoint_part> parts;
+  // An older checkpoint of the folder: some of the chunks are only what has changed since it.
+  // Number 0: this one needs no other.
+  checkpoint_id base = {};
 
   friend bool operator==(const checkpoint_manifest&, const checkpoint_manifest&) = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "policies/checkpoint/row_delta.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
@@ -33,6 +34,26 @@ runtime::expected<shard_file_contents> read_contents(storage& from, const writte
   return contents;
 }
 
+}  // namespace
+
+runtime::expected<checkpoint_manifest> read_manifest(storage& from, checkpoint_id id) {
+  const auto name = manifest_name(id);
+  const auto bytes = from.size(name);
+  if (!bytes) return fail(bytes.error());
+  if (*bytes > manifest_bytes_max)
+    return fail(errc::corrupt, name + ": a manifest has at most 64 MiB");
+  std::string text(static_cast<std::size_t>(*bytes), '\0');
+  if (auto read = from.read(name, 0, std::as_writable_bytes(std::span(text))); !read)
+    return fail(std::move(read));
+  auto manifest = decode_manifest(text);
+  if (!manifest) return fail(manifest.error().code(), name + ": " + manifest.error().message());
+  if (manifest->id != id)
+    return fail(errc::corrupt, name + ": is the manifest of " + to_string(manifest->id));
+  return manifest;
+}
+
+namespace {
+
 std::uint64_t chunks_of(const checkpoint_part& part) {
   std::uint64_t sum = 0;
   for (const auto& run : part.chunks) sum += run.count;
@@ -53,7 +74,43 @@ runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
       return a.stored.about.chunk < b.stored.about.chunk;
     });
   if (auto checked = reader.check_tables(); !checked) return fail(std::move(checked));
+  if (auto opened = reader.open_base(from); !opened) return fail(std::move(opened));
   return reader;
+}
+
+// Bases are older and older, so this comes to an end.
+status checkpoint_reader::open_base(storage& from) {
+  const auto base = manifest_.base;
+  if (base.number > 0) {
+    auto manifest = read_manifest(from, base);
+    if (!manifest) return manifest.error();
+    auto opened = open(from, std::move(*manifest));
+    if (!opened) return opened.error();
+    base_ = std::make_shared<const checkpoint_reader>(std::move(*opened));
+  }
+  for (const auto& chunks : chunks_)
+    for (const auto& chunk : chunks)
+      if (auto checked = check_base(chunk.stored); !checked.ok()) return checked;
+  return {};
+}
+
+const checkpoint_reader::chunk* checkpoint_reader::base_of(
+    const chunk_description& about) const {
+  const auto table = base_ ? base_->find_table(about.table) : std::nullopt;
+  if (!table || about.chunk >= base_->chunks(*table).size()) return nullptr;
+  return &base_->chunks(*table)[about.chunk];
+}
+
+status checkpoint_reader::check_base(const stored_chunk& stored) const {
+  const auto& about = stored.about;
+  if (!about.needs_base()) return {};
+  const auto* const base = base_of(about);
+  if (about.base == manifest_.base && base != nullptr &&
+      base->stored.about.rows == about.rows && base->stored.about.row_state == about.row_state)
+    return {};
+  return {errc::corrupt, "checkpoint " + to_string(manifest_.id) + ": table '" + about.table +
+                             "', part " + std::to_string(about.chunk) + ": checkpoint " +
+                             to_string(about.base) + ", which it needs, has no such part"};
 }
 
 status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
@@ -116,7 +173,33 @@ status checkpoint_reader::check_tables() const {
 status checkpoint_reader::read_part(storage& from, std::size_t table, std::size_t part,
                                     std::size_t array, std::span<float> into) const {
   const auto& stored = chunks_[table][part];
-  TIDEGATE_ASSERT(into.size() == array_floats(stored.stored.about, array), "a whole array");
+  const auto& about = stored.stored.about;
+  TIDEGATE_ASSERT(into.size() == array_floats(about, array), "a whole array");
+  if (!about.needs_base() || array >= 2) return read_stored(from, stored, array, into);
+  constexpr std::size_t numbers = 2;
+  const auto& base = base_of(about)->stored.about;
+  std::vector<float> changed(stored_floats(about, array));
+  std::vector<float> of_changed(array_floats(about, numbers));
+  std::vector<float> before(array_floats(base, array));
+  std::vector<float> of_before(array_floats(base, numbers));
+  const auto base_table = *base_->find_table(about.table);
+  if (auto read = read_stored(from, stored, array, changed); !read.ok()) return read;
+  if (auto read = read_stored(from, stored, numbers, of_changed); !read.ok()) return read;
+  if (auto read = base_->read_part(from, base_table, about.chunk, array, before); !read.ok())
+    return read;
+  if (auto read = base_->read_part(from, base_table, about.chunk, numbers, of_before);
+      !read.ok())
+    return read;
+  auto merged = merge_changed({of_changed, changed}, about.row_since, {of_before, before},
+                              row_floats(about, array), into);
+  if (merged.ok()) return {};
+  return {merged.code(), "checkpoint " + to_string(manifest_.id) + ": table '" + about.table +
+                             "', part " + std::to_string(about.chunk) + ": " +
+                             merged.message()};
+}
+
+status checkpoint_reader::read_stored(storage& from, const chunk& stored, std::size_t array,
+                                      std::span<float> into) const {
   if (into.empty()) return {};
   return from.read(manifest_.parts[stored.part].file.name, stored.stored.offsets[array],
                    std::as_writable_bytes(into));

@@ -1,6 +1,5 @@
 #include "policies/checkpoint/record_fields.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <utility>
@@ -70,6 +69,18 @@ std::uint32_t number32(json_fields& fields, const char* key) {
   return static_cast<std::uint32_t>(fields.number(key, any_32));
 }
 
+checkpoint_id decode_base(json_fields& fields, checkpoint_id of, const std::string& subject,
+                          status& problem) {
+  if (!fields.has("base")) return {};
+  const auto text = fields.text("base", 64);
+  if (text.empty()) return {};
+  const auto base = parse_checkpoint_id(text);
+  if (base && base->number > 0 && *base < of) return *base;
+  if (problem.ok())
+    problem = {errc::corrupt, subject + ": 'base' names no checkpoint before this one"};
+  return {};
+}
+
 json encode_rows(const rows_spec& rows) {
   if (rows.dim == 0) return json::array();
   return {rows.dim,
@@ -93,22 +104,23 @@ rows_spec decode_rows(json_fields& fields, status& problem) {
   const auto init = init_kind{static_cast<std::uint8_t>(numbers[2])};
   if (numbers[0] == 0 || numbers[0] > runtime::limits::row_dim_max || numbers[1] == 0 ||
       numbers[1] > runtime::limits::table_rows_max || numbers[2] >= 2 || numbers[3] > any_32 ||
-      numbers[4] > admit_count_max || numbers[5] > runtime::limits::table_rows_max ||
-      (numbers[4] > 1 && numbers[5] == 0) || numbers[6] > unseen_clocks_max ||
-      numbers[7] > runtime::limits::table_rows_max ||
-      numbers[8] >= std::size(runtime::eviction_orders)) {
+      numbers[4] > any_32 || numbers[8] >= std::size(runtime::eviction_orders)) {
     if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
     return {};
   }
-  return {.dim = static_cast<std::uint32_t>(numbers[0]),
-          .capacity = numbers[1],
-          .init = {.kind = init,
-                   .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))},
-          .lifetime = {.admit_count = std::max(1U, static_cast<std::uint32_t>(numbers[4])),
-                       .candidates = numbers[5],
-                       .unseen = numbers[6],
-                       .rows = numbers[7],
-                       .by = runtime::eviction_orders[numbers[8]]}};
+  const rows_spec rows = {
+      .dim = static_cast<std::uint32_t>(numbers[0]),
+      .capacity = numbers[1],
+      .init = {.kind = init,
+               .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))},
+      .lifetime = {.admit_count = size == 4 ? 1 : static_cast<std::uint32_t>(numbers[4]),
+                   .candidates = numbers[5],
+                   .unseen = numbers[6],
+                   .rows = numbers[7],
+                   .by = runtime::eviction_orders[numbers[8]]}};
+  if (is_valid(rows.lifetime, rows.capacity)) return rows;
+  if (problem.ok()) problem = {errc::corrupt, "'rows' come and go as in no table"};
+  return {};
 }
 
 journal_entry entry(std::string key, const json& value) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/checkpoint/json_text.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/journal.hpp"
 #include "runtime/base/status.hpp"
@@ -21,6 +22,10 @@ std::string decode_text(json_fields& fields, const char* key, runtime::status& p
 // A row of whole numbers of this size.
 std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
                                std::uint64_t most, runtime::status& problem);
+// Returns the checkpoint that another one, `of`, needs, by its name under "base"; number 0
+// where it needs no other, as those of earlier versions do. `subject` is for the message.
+checkpoint_id decode_base(json_fields& fields, checkpoint_id of, const std::string& subject,
+                          runtime::status& problem);
 // A rows_spec, as nine numbers; none of a dense table, as records before tables of rows have
 // it.
 nlohmann::json encode_rows(const rows_spec& rows);

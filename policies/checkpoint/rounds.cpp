@@ -74,6 +74,8 @@ void checkpoint_rounds::begin_round(std::uint64_t clock, const std::set<std::uin
   missed_ = false;
   parts_.clear();
   cut_ = clock_vector::infinity;
+  base_ = deltas_ + 1 < options_.full_every ? durable_ : checkpoint_id{};
+  needs_base_ = false;
   out.list.push_back(checkpoint_effects::begin{});
 }
 
@@ -82,7 +84,8 @@ void checkpoint_rounds::begun(checkpoint_id id, checkpoint_effects& out) {
   id_ = id;
   stage_ = stage::arming;
   for (const auto shard : shards_)
-    out.list.push_back(checkpoint_effects::ask{.shard = shard, .id = id, .clock = clock_});
+    out.list.push_back(
+        checkpoint_effects::ask{.shard = shard, .id = id, .clock = clock_, .base = base_});
 }
 
 void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const status& result,
@@ -104,9 +107,15 @@ void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const st
                out);
   }
   stage_ = stage::collecting;
-  if (parts_.size() < shards_.size()) return;
+  if (parts_.size() == shards_.size()) write(out);
+}
+
+void checkpoint_rounds::write(checkpoint_effects& out) {
   stage_ = stage::writing;
-  out.list.push_back(checkpoint_effects::write{.id = id_, .clock = cut_, .parts = parts_});
+  out.list.push_back(checkpoint_effects::write{.id = id_,
+                                               .clock = cut_,
+                                               .parts = parts_,
+                                               .base = needs_base_ ? base_ : checkpoint_id{}});
 }
 
 // A part may come before the last shard has answered.
@@ -121,9 +130,8 @@ void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects
   if (!report.failure.empty()) return end({errc::io_error, report.failure}, out);
   parts_.push_back({report.shard, report.file, report.chunks});
   cut_ = std::min(cut_, report.clock);
-  if (stage_ != stage::collecting || parts_.size() < shards_.size()) return;
-  stage_ = stage::writing;
-  out.list.push_back(checkpoint_effects::write{.id = id_, .clock = cut_, .parts = parts_});
+  needs_base_ = needs_base_ || report.needs_base;
+  if (stage_ == stage::collecting && parts_.size() == shards_.size()) write(out);
 }
 
 // Not before all are done with what they write: else each would find another one writing.
@@ -134,7 +142,12 @@ void checkpoint_rounds::try_again(checkpoint_effects& out) {
 
 void checkpoint_rounds::written(checkpoint_id id, const status& result,
                                 checkpoint_effects& out) {
-  if (stage_ == stage::writing && id == id_) end(result, out);
+  if (stage_ != stage::writing || id != id_) return;
+  if (result.ok()) {
+    durable_ = id;
+    deltas_ = needs_base_ ? deltas_ + 1 : 0;
+  }
+  end(result, out);
 }
 
 void checkpoint_rounds::shard_moved(std::uint32_t shard, checkpoint_effects& out) {

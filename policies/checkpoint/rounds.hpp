@@ -31,6 +31,9 @@ struct checkpoint_call {
   checkpoint_id id;
   std::uint64_t clock = 0;
   std::vector<std::uint32_t> tables;
+  // A checkpoint that is durable: of parts of tables of rows that this process wrote for it,
+  // only what has changed since is to be written. Number 0: all is.
+  checkpoint_id base = {};
 };
 inline constexpr std::uint64_t nothing_missed = clock_vector::infinity;
 
@@ -43,6 +46,7 @@ struct checkpoint_report {
   written_file file;
   std::uint64_t clock = 0;        // every worker's pushes of clocks below it are in
   std::vector<chunk_run> chunks;  // `table` is its id
+  bool needs_base = false;        // some of it is only what has changed since call.base
 };
 
 // Carried out in the order of `list`.
@@ -56,6 +60,7 @@ struct checkpoint_effects {
     std::uint32_t shard = 0;
     checkpoint_id id;
     std::uint64_t clock = 0;
+    checkpoint_id base = {};  // as in checkpoint_call
   };
   // Writes the manifest with these parts, and calls written() when it is durable or has failed.
   // It comes after all shards of the round have answered and said that their parts are durable.
@@ -63,6 +68,7 @@ struct checkpoint_effects {
     checkpoint_id id;
     std::uint64_t clock = 0;  // that the manifest says
     std::vector<checkpoint_part> parts;
+    checkpoint_id base = {};  // which some of the parts need; number 0: none does
   };
   // Tells that a round has ended: if `result` is ok, with a checkpoint whose manifest is
   // durable, else without one, and why. No effect of the round comes later; the next begin may.
@@ -121,6 +127,7 @@ class checkpoint_rounds {
                    checkpoint_effects& out);
   std::uint64_t due_clock(std::int64_t now, std::uint64_t fastest) const;
   void try_again(checkpoint_effects& out);
+  void write(checkpoint_effects& out);
   void end(runtime::status result, checkpoint_effects& out);
 
   checkpoint_spec options_;
@@ -139,6 +146,10 @@ class checkpoint_rounds {
   bool missed_ = false;
   std::vector<checkpoint_part> parts_;
   std::uint64_t cut_ = clock_vector::infinity;  // the least of the parts
+  checkpoint_id durable_;                       // the newest that this object knows to be
+  std::uint32_t deltas_ = 0;                    // up to it since one that needs no other
+  checkpoint_id base_;                          // of the round
+  bool needs_base_ = false;                     // one of its parts does
 };
 
 }  // namespace tidegate::policies

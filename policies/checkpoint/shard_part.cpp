@@ -29,7 +29,7 @@ const shard_part::room& shard_part::add(std::uint32_t table, chunk_description a
     auto& array = into.arrays[i];
     // A part that was given up may yet be copied to.
     if (array.use_count() != 1) array = std::make_shared<std::vector<float>>();
-    array->resize(array_floats(into.about, i));
+    array->resize(stored_floats(into.about, i));
   }
   --missing_;
   return into.arrays;
@@ -60,6 +60,7 @@ checkpoint_report shard_part::report() const {
   std::uint64_t last = 0;
   for (const auto& copied : std::span(copies_).first(used_)) {
     chunks[copied.table].push_back(copied.about.chunk);
+    report.needs_base |= copied.about.needs_base();
     for (const auto& rank : copied.about.ranks) {
       last = std::max(last, rank.next);
       if (!rank.finished) report.clock = std::min(report.clock, rank.next);

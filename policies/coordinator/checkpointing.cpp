@@ -64,7 +64,8 @@ void checkpointing::carry_out(std::int64_t now, std::size_t index,
                            checkpoint_call{.token = job.token,
                                            .id = ask->id,
                                            .clock = ask->clock,
-                                           .tables = state_.tables.opened_tables(index)},
+                                           .tables = state_.tables.opened_tables(index),
+                                           .base = ask->base},
                            "", state_.replicas.primary_of(ask->shard).member});
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
@@ -101,6 +102,7 @@ checkpoint_manifest checkpointing::manifest_of(std::size_t index,
   manifest.clock = step.clock;
   manifest.left = left_out_of_sums(state_.jobs[index]);
   manifest.parts = step.parts;
+  manifest.base = step.base;
   // From ids to places in the manifest's list, of what the parts hold.
   std::map<std::uint32_t, std::uint32_t> at;
   for (auto& part : manifest.parts)

@@ -1,6 +1,8 @@
 #include "policies/model/row_rules.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "runtime/base/limits.hpp"
@@ -34,6 +36,20 @@ std::string_view word_of(runtime::eviction_order order) noexcept {
       return "l2";
   }
   return "?";
+}
+
+bool is_valid(const runtime::row_lifetime& lifetime, std::uint64_t capacity) noexcept {
+  constexpr auto rows_max = runtime::limits::table_rows_max;
+  return lifetime.admit_count >= 1 && lifetime.admit_count <= admit_count_max &&
+         lifetime.admits_at_once() == (lifetime.candidates == 0) &&
+         lifetime.candidates <= rows_max && lifetime.unseen <= unseen_clocks_max &&
+         (lifetime.rows == 0 || lifetime.rows == capacity) &&
+         std::find(std::begin(runtime::eviction_orders), std::end(runtime::eviction_orders),
+                   lifetime.by) != std::end(runtime::eviction_orders);
+}
+
+bool fits_optimizer(const table_spec& table, optimizer_kind kind) noexcept {
+  return table.has_rows() ? runtime::traits_of(kind).steps_rows : runtime::steps_elements(kind);
 }
 
 status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t> capacity,
@@ -84,13 +100,20 @@ status check_rows(const table_spec& table, const job_spec& job) {
           check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
       !room.ok())
     return room;
+  if (!is_valid(table.rows.lifetime, table.rows.capacity))
+    return refused("such numbers of admission or eviction", "those of docs/yaml.md");
   const auto parts = table.shape.front();
+  if (table.rows.lifetime.rows > 0 && table.rows.lifetime.rows < parts)
+    return refused("evict.rows " + std::to_string(table.rows.lifetime.rows) + " in " +
+                       std::to_string(parts) + " parts",
+                   "one row for each part at least");
   const auto of_part = part_lifetime(table.rows.lifetime, parts);
   if (part_capacity(table.rows, parts) > runtime::limits::part_rows_max ||
       of_part.candidates + runtime::lifetime_block > runtime::limits::part_rows_max)
     return refused(
-        "capacity " + std::to_string(table.rows.capacity) + " in " +
-            std::to_string(table.shape.front()) + " parts",
+        "room for " + std::to_string(table.rows.capacity) + " rows and " +
+            std::to_string(table.rows.lifetime.candidates) + " candidates in " +
+            std::to_string(parts) + " parts",
         "some 2^29 rows, and as many candidates, for each part; more parts have room for "
         "more");
   if (auto optimizer = runtime::check_row_optimizer(table.optimizer); !optimizer.ok())

@@ -26,6 +26,12 @@ inline constexpr std::uint64_t unseen_clocks_max = 1ULL << 40U;
 // The words of YAML files and programs.
 std::string_view word_of(runtime::eviction_order order) noexcept;
 
+// Returns true if a table that has room for so many rows can have such a lifetime.
+bool is_valid(const runtime::row_lifetime& lifetime, std::uint64_t capacity) noexcept;
+
+// Returns true if the table, of rows or dense, can be stepped by this optimizer.
+bool fits_optimizer(const table_spec& table, optimizer_kind kind) noexcept;
+
 // Puts capacity and lifetime into `into`. Errors: invalid_argument (a number or a word that is
 // not allowed, or one without the other that it is for).
 runtime::status set_lifetime(const lifetime_options& options,

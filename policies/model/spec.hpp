@@ -55,12 +55,12 @@ struct init_spec {
   friend bool operator==(const init_spec&, const init_spec&) = default;
 };
 
-// A table of rows by 64-bit ids, which lie in parts by the hash of their id. A row is made at
-// its first push; until then it has its first values, as `init` says: uniform ones are a
+// A table of rows by 64-bit ids, which lie in parts by the hash of their id. A row is made when
+// it is pushed; until then it has its first values, as `init` says: uniform ones are a
 // function of (job seed, table name, id, column).
 struct rows_spec {
   std::uint32_t dim = 0;       // float32 values of a row; 0: the table is dense
-  std::uint64_t capacity = 0;  // rows that there is room for, parts_max times as many at most
+  std::uint64_t capacity = 0;  // rows that there is room for, in all parts
   init_spec init = {.kind = init_kind::uniform, .value = 0.01F};
   // Of the whole table. Where it bounds the rows, that is the capacity.
   runtime::row_lifetime lifetime = {};
@@ -127,11 +127,15 @@ constexpr float clip_norm_of(float clip_norm, optimizer_kind kind) noexcept {
   return kind == optimizer_kind::assign ? 0.0F : clip_norm;
 }
 enum class not_finite_rule : std::uint8_t { refuse, allow };
-// When a checkpoint of a job is taken, by clocks or by time, and how many are kept.
+// When a checkpoint of a job is taken, by clocks or by time, and how many are kept, with those
+// that they need.
 struct checkpoint_spec {
   std::uint64_t every_clocks = 0;  // 0: by time
   std::uint64_t every_ms = 0;
   std::uint32_t keep = 3;
+  // One of so many has all rows of tables of rows; others have those that have changed
+  // since the one before.
+  std::uint32_t full_every = 1;
 
   friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
 };

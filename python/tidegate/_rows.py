@@ -13,15 +13,14 @@ from ._view import Array
 from .errors import InvalidArgumentError
 
 RowInit = Union[None, float, Uniform]
-# What a table was opened with.
-Asked = tuple[Any, ...]  # dim and options, as they were asked for
+Asked = tuple[Any, ...]  # dim and options, as a table was asked for
 
 
 class RowTable:
     """A table of rows of ``dim`` float32, each by an id of 64 bits, with an optimizer that the shards run.
 
-    Within a clock a table takes its pulls one after another, then one push, then ``clock()``. A row is made at its
-    first push; until then it has its first values, which follow from (seed of the job, table, id, column).
+    Within a clock a table takes its pulls one after another, then one push, then ``clock()``. A row is made when it
+    is pushed; until then it has its first values, which follow from (seed of the job, table, id, column).
     """
 
     __slots__ = ("name", "dim", "_asked", "_calls", "_table", "__weakref__")

@@ -104,11 +104,11 @@ class Session:
         :func:`tidegate.uniform`; uniform(0.01) where it is not given. `capacity`: rows that there is room for
         (16777216). `parts`: into how many the rows are spread, by a hash of their ids (64).
 
-        `admit_count`: a row is made in the step that is the so-manieth with a push of its id (1); what was pushed before
+        `admit_count`: steps with a push of its id that a row takes to be made (1); what was pushed before the last of them
         is not applied. `admit_candidates`: ids whose pushes are counted, at most (as many as rows). `evict_unseen`: a
-        row that nobody has pushed for so many clocks is erased, within a sixteenth of that time more. `evict_rows`:
-        rows at most, in place of `capacity`; where a step leaves more in a part, which has its share, those above 15/16
-        of it are erased, by `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least
+        row that nobody has pushed for so many clocks is erased, and an id without one counted anew, in a step of its
+        part up to a sixteenth of that time later. `evict_rows`: rows at most, no fewer than parts, in place of
+        `capacity`; where a step leaves more in a part, which has its share, those above 15/16 of it are erased, by `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least
         often) or "l2" (with the least sum of squares). An id whose row is erased begins anew when it is pushed again.
 
         Blocks until the table can be used.

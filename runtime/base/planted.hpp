@@ -158,6 +158,10 @@ enum class planted_bug : std::uint8_t {
   row_candidates_not_handed_over,
   row_candidates_not_in_checkpoints,
   row_clock_not_handed_over,
+  // Mistakes with checkpoints that have only what has changed.
+  checkpoint_base_removed,
+  checkpoint_delta_to_another_base,
+  checkpoint_delta_from_too_late,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -183,7 +187,8 @@ inline constexpr auto planted_call_bug_first = planted_bug::call_ends_the_lease;
 inline constexpr auto planted_call_bug_last = planted_bug::call_takes_the_place_of_the_pull;
 inline constexpr auto planted_row_bug_first = planted_bug::row_changes_not_noted;
 inline constexpr auto planted_lifetime_bug_first = planted_bug::row_evicted_on_the_primary_only;
-inline constexpr auto planted_row_bug_last = planted_bug::row_clock_not_handed_over;
+inline constexpr auto planted_delta_bug_first = planted_bug::checkpoint_base_removed;
+inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -8,7 +8,8 @@
 
 namespace tidegate::runtime {
 
-// Which rows go first where there are too many; rows that are alike go by clock, then by id.
+// Which rows go first where there are too many; rows that are alike go by clock, then by a hash
+// of their ids, as small ids may be those that are used most.
 // The numbers are in journals, and never used again.
 enum class eviction_order : std::uint8_t {
   lru = 0,  // those pushed longest ago
@@ -19,8 +20,8 @@ inline constexpr eviction_order eviction_orders[] = {eviction_order::lru, evicti
                                                      eviction_order::l2};
 
 struct row_lifetime {
-  // A row is made in the step that is the so-manieth with a push of its id; what was pushed
-  // before is not applied.
+  // Steps with a push of its id that a row takes to be made: it makes the last of them. What
+  // was pushed before is not applied.
   std::uint32_t admit_count = 1;
   // Ids without a row whose pushes are counted, at most; those pushed longest ago are
   // forgotten. 0 where all have rows at once.

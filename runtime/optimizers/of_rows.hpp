@@ -35,6 +35,7 @@ struct ftrl {
   }
 };
 
+// As FTRL's, its learning rate divides what is in its state.
 struct group_adagrad {
   static constexpr optimizer_traits traits() {
     optimizer_traits traits;

@@ -29,7 +29,8 @@ status check_row_optimizer(const optimizer_options& options) {
   const auto is_size = [](float value) { return std::isfinite(value) && value >= 0; };
   if (!is_size(options.learning_rate) ||
       (is_proximal(options.kind) && options.learning_rate == 0))
-    return refuse("learning_rate", options.learning_rate, "above 0");
+    return refuse("learning_rate", options.learning_rate,
+                  is_proximal(options.kind) ? "above 0" : "0 and more");
   if (!(options.beta1 >= 0 && options.beta1 < 1))
     return refuse("beta1", options.beta1, "0 to below 1");
   if (!(options.beta2 >= 0 && options.beta2 < 1))

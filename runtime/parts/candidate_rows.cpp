@@ -8,29 +8,31 @@
 
 namespace tidegate::runtime {
 
-expected<candidate_rows> candidate_rows::create(const std::string& name, std::uint64_t limit) {
+expected<candidate_rows> candidate_rows::create(const std::string& name, std::uint64_t seed,
+                                                std::uint64_t limit) {
   TIDEGATE_ASSERT(limit >= 1, "room for a candidate");
   auto counts = row_table::create({.name = name,
-                                   .seed = 1,
+                                   .seed = seed,
                                    .capacity = limit + lifetime_block,
                                    .dim = 1,
                                    .optimizer = {},
                                    .initial = initial_kind::constant,
                                    .initial_scale = 0.0F});
   if (!counts) return fail(counts.error());
+  counts->hide();  // a table has many parts, and nobody else reads it
   return candidate_rows(std::move(*counts), limit);
 }
 
-void candidate_rows::add(std::uint64_t clock, std::uint32_t count,
-                         std::span<const std::uint64_t> ids, std::span<std::uint8_t> admitted) {
+status candidate_rows::add(std::uint64_t clock, std::uint32_t count,
+                           std::span<const std::uint64_t> ids,
+                           std::span<std::uint8_t> admitted) {
   TIDEGATE_ASSERT(ids.size() <= lifetime_block && admitted.size() == ids.size(),
                   "one block of ids");
   zeros_.resize(lifetime_block);
   numbers_.resize(lifetime_block);
   const auto numbers = std::span(numbers_).first(ids.size());
-  const auto counted =
-      counts_.update({.clock = clock}, ids, std::span(zeros_).first(ids.size()));
-  TIDEGATE_ASSERT(counted.ok(), "room for a block more than the limit");
+  auto counted = counts_.update({.clock = clock}, ids, std::span(zeros_).first(ids.size()));
+  if (!counted.ok()) return counted;
   const auto view = counts_.view();
   view.index().find(ids, numbers);
   ids_.clear();
@@ -42,6 +44,7 @@ void candidate_rows::add(std::uint64_t clock, std::uint32_t count,
   if (size() > limit_)
     counts_.erase(
         eviction_.find_first(counts_.view(), eviction_order::lru, size() - left_of(limit_)));
+  return {};
 }
 
 void candidate_rows::forget_unseen(std::uint64_t unseen, std::uint64_t now) {

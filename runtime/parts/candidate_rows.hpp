@@ -1,5 +1,5 @@
 // Ids that have been pushed, but not often enough to have a row: how often, and when last.
-// Some 50 bytes for each. One thread.
+// Some 50 bytes for each, and 24 more when too many have been. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,17 @@ namespace tidegate::runtime {
 
 class candidate_rows {
  public:
-  // Of the table `name`, `limit` of them, at least 1; there may be lifetime_block more within a
-  // step. Errors: io_error (no address space).
-  static expected<candidate_rows> create(const std::string& name, std::uint64_t limit);
+  // Of the table `name` of this seed, `limit` of them, at least 1; there may be lifetime_block
+  // more within a step. Errors: io_error (no address space).
+  static expected<candidate_rows> create(const std::string& name, std::uint64_t seed,
+                                         std::uint64_t limit);
 
   // Counts a push of each of these ids, which are distinct, ascend, are lifetime_block at most,
   // and have no row. admitted[i] = 1 for those that have now been pushed `count` times: they
-  // are candidates no longer.
-  void add(std::uint64_t clock, std::uint32_t count, std::span<const std::uint64_t> ids,
-           std::span<std::uint8_t> admitted);
+  // are candidates no longer. Errors: over_limit (ids that were chosen to fall into one place
+  // of the index).
+  status add(std::uint64_t clock, std::uint32_t count, std::span<const std::uint64_t> ids,
+             std::span<std::uint8_t> admitted);
   // Forgets those that nobody has pushed for `unseen` clocks at `now`.
   void forget_unseen(std::uint64_t unseen, std::uint64_t now);
 

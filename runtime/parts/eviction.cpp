@@ -7,6 +7,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/base/rng.hpp"
 #include "runtime/kernels/fused.hpp"
 
 namespace tidegate::runtime {
@@ -61,10 +62,11 @@ const std::vector<std::uint64_t>& row_eviction::find_first(const row_view& rows,
   });
   const auto last = ranked_.begin() + static_cast<std::ptrdiff_t>(count);
   if (last != ranked_.end())
-    std::nth_element(
-        ranked_.begin(), last, ranked_.end(), [](const ranked& a, const ranked& b) {
-          return std::tie(a.worth, a.clock, a.id) < std::tie(b.worth, b.clock, b.id);
-        });
+    std::nth_element(ranked_.begin(), last, ranked_.end(),
+                     [](const ranked& a, const ranked& b) {
+                       return std::tuple(a.worth, a.clock, mix64(a.id)) <
+                              std::tuple(b.worth, b.clock, mix64(b.id));
+                     });
   ids_.clear();
   for (auto row = ranked_.begin(); row != last; ++row) ids_.push_back(row->id);
   std::sort(ids_.begin(), ids_.end());

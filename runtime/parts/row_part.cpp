@@ -25,7 +25,8 @@ expected<row_part> row_part::create(const row_part_options& options) {
   if (!table) return fail(table.error());
   std::optional<candidate_rows> candidates;
   if (!options.lifetime.admits_at_once()) {
-    auto made = candidate_rows::create(options.rows.name, options.lifetime.candidates);
+    auto made = candidate_rows::create(options.rows.name, options.rows.seed,
+                                       options.lifetime.candidates);
     if (!made) return fail(made.error());
     candidates = std::move(*made);
   }
@@ -58,9 +59,10 @@ status row_part::apply(const step& next, std::span<const batch_merger::input> ba
   begin_version(next.from, next.to);
   const auto before = clock_;
   clock_ = std::max(clock_, next.options.clock);
-  if (auto updated = sum_and_update(next, batches); !updated.ok()) return updated;
+  // First: a row that is due to go is not kept by a push that comes too late.
   if (!(is_planted(planted_bug::row_evicted_on_the_primary_only) && !next.keeps_sum))
     evict_unseen(before);
+  if (auto updated = sum_and_update(next, batches); !updated.ok()) return updated;
   if (notes_erased_) sort_changes();
   return {};
 }
@@ -96,8 +98,9 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
     const auto count = std::min(lifetime_block, ids.size() - first);
     const auto some = ids.subspan(first, count);
     const auto of_some = gradients.subspan(first * dim(), count * dim());
-    const auto admitted =
-        candidates_ ? admit(step.clock, some, of_some) : admitted_rows{some, of_some};
+    admitted_rows admitted{some, of_some};
+    if (candidates_)
+      if (auto counted = admit(admitted); !counted.ok()) return counted;
     if (auto updated = update_block(step, admitted.ids, admitted.gradients); !updated.ok())
       return updated;
     const auto limit = options_.lifetime.rows;
@@ -110,19 +113,24 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
 status row_part::update_block(const row_step& step, std::span<const std::uint64_t> ids,
                               std::span<const float> gradients) {
   if (notes_) note(ids);
-  return table_.update(step, ids, gradients);
+  auto noted = step;
+  noted.latest = clock_;
+  return table_.update(noted, ids, gradients);
 }
 
-row_part::admitted_rows row_part::admit(std::uint64_t clock, std::span<const std::uint64_t> ids,
-                                        std::span<const float> gradients) {
+status row_part::admit(admitted_rows& block) {
+  const auto [ids, gradients] = block;
   numbers_.resize(ids.size());
   table_.view().index().find(ids, numbers_);
   new_ids_.clear();
   for (std::size_t i = 0; i < ids.size(); ++i)
     if (numbers_[i] == no_row) new_ids_.push_back(ids[i]);
-  if (new_ids_.empty()) return {ids, gradients};
+  if (new_ids_.empty()) return {};
   admitted_.resize(new_ids_.size());
-  candidates_->add(clock, options_.lifetime.admit_count, new_ids_, admitted_);
+  if (auto counted =
+          candidates_->add(clock_, options_.lifetime.admit_count, new_ids_, admitted_);
+      !counted.ok())
+    return counted;
   admitted_ids_.clear();
   admitted_gradients_.clear();
   std::size_t next = 0;  // of the new ids
@@ -132,7 +140,8 @@ row_part::admitted_rows row_part::admit(std::uint64_t clock, std::span<const std
     const auto* const of_row = gradients.data() + i * dim();
     admitted_gradients_.insert(admitted_gradients_.end(), of_row, of_row + dim());
   }
-  return {admitted_ids_, admitted_gradients_};
+  block = {admitted_ids_, admitted_gradients_};
+  return {};
 }
 
 void row_part::evict(const std::vector<std::uint64_t>& ids) {
@@ -166,7 +175,8 @@ void row_part::sort_changes() {
                   [&](std::uint32_t a, std::uint32_t b) { return rows.ids[a] == rows.ids[b]; });
   numbers_.resize(rows.ids.size());
   table_.view().index().find(rows.ids, numbers_);
-  row_delta sorted;
+  auto& sorted = sorted_changes_;
+  sorted.clear();
   for (auto place = places_.begin(); place != last; ++place) {
     if (rows.existed[*place] == 0 && numbers_[*place] == no_row) continue;
     sorted.ids.push_back(rows.ids[*place]);
@@ -174,7 +184,7 @@ void row_part::sort_changes() {
     const auto* const values = rows.values.data() + std::size_t{*place} * dim();
     sorted.values.insert(sorted.values.end(), values, values + dim());
   }
-  rows = std::move(sorted);
+  std::swap(rows, sorted);
 }
 
 // Blocks of a step ascend.
@@ -348,6 +358,12 @@ status row_part::restore(const row_image& image, std::uint32_t current,
                                std::to_string(image.state_floats) + " of state, " +
                                std::to_string(image.kept.size()) + " versions before; table " +
                                options_.rows.name + " has others"};
+  const auto& lifetime = options_.lifetime;
+  if ((lifetime.rows > 0 && image.ids.size() > lifetime.rows) ||
+      image.candidates.size() > lifetime.candidates)
+    return {errc::corrupt, std::to_string(image.ids.size()) + " rows and " +
+                               std::to_string(image.candidates.size()) + " candidates; table " +
+                               options_.rows.name + " has fewer in a part"};
   auto fresh = create(options_);
   if (!fresh) return fresh.error();
   table_ = std::move(fresh->table_);

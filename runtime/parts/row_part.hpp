@@ -6,9 +6,9 @@
 // name: a step from one name to another keeps the rows that it changes as they were, and what
 // the names of the last few versions meant is read by putting these back.
 //
-// Rows come and go as their lifetime says (row_lifetime.hpp): within a step ids are counted,
-// then rows are made and stepped, then rows are erased. It follows from the steps alone, so a
-// replica that makes the same steps has the same rows.
+// Rows come and go as their lifetime says (row_lifetime.hpp): within a step those go that
+// nobody pushes, then ids are counted, rows made and stepped, and those go that are too many.
+// It follows from the steps alone, so a replica that makes the same steps has the same rows.
 //
 // One thread. Once warm, steps allocate nothing.
 #pragma once
@@ -140,13 +140,13 @@ class row_part {
                 std::span<const float> gradients);
   status update_block(const row_step& step, std::span<const std::uint64_t> ids,
                       std::span<const float> gradients);
-  // The part of a block whose ids have rows or are admitted with this step.
+  // A block of a step. admit() takes out what is pushed of ids that have no row and are not
+  // admitted with this step.
   struct admitted_rows {
     std::span<const std::uint64_t> ids;
     std::span<const float> gradients;
   };
-  admitted_rows admit(std::uint64_t clock, std::span<const std::uint64_t> ids,
-                      std::span<const float> gradients);
+  status admit(admitted_rows& block);
   void evict(const std::vector<std::uint64_t>& ids);
   void evict_unseen(std::uint64_t before);
   // Rows that were erased have been noted between those that were stepped.
@@ -186,6 +186,7 @@ class row_part {
   std::vector<std::uint64_t> admitted_ids_;
   std::vector<float> admitted_gradients_;
   std::vector<std::uint32_t> places_;
+  row_delta sorted_changes_;
 };
 
 }  // namespace tidegate::runtime

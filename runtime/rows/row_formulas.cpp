@@ -49,7 +49,7 @@ void step_proximal(const row_coefficients& c, std::span<const float> g, std::spa
   }
   const bool groups = c.kind == optimizer_kind::group_adagrad;
   const float share = groups ? row_share(c, squares_of(s, 1)) : 1.0F;
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = (0.0F - share * s[i]) / divisor(c, n[i]);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = left_over(share * s[i], divisor(c, n[i]));
 }
 
 }  // namespace

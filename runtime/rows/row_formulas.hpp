@@ -43,6 +43,11 @@ inline float divisor(const row_coefficients& c, float n) {
   return (c.beta + std::sqrt(n)) / c.dense.rate + c.l2;
 }
 
+// The value of what is left of z; 0 of nothing, whatever divides it. A NaN stays.
+inline float left_over(float s, float divisor) {
+  return s == 0.0F ? 0.0F : (0.0F - s) / divisor;
+}
+
 // Adds a gradient to z and n.
 inline void accumulate(const row_coefficients& c, float g, float w, float& z, float& n) {
   const float squares = n + g * g;

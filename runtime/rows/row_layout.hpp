@@ -23,7 +23,7 @@ struct row_shape {
 
 // How a row was used.
 struct row_use {
-  std::uint64_t clock = 0;   // of the last push
+  std::uint64_t clock = 0;   // of the table, with the last push
   std::uint64_t pushes = 0;  // since the row was made
 
   friend bool operator==(const row_use&, const row_use&) = default;

@@ -1,7 +1,6 @@
 #include "runtime/rows/row_optimizer.hpp"
 
 #include <cmath>
-#include <string>
 
 #include "runtime/base/assert.hpp"
 

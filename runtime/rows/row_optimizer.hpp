@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "runtime/base/status.hpp"
 #include "runtime/kernels/fused.hpp"
 #include "runtime/optimizers/registry.hpp"
 
@@ -18,6 +17,9 @@ std::uint32_t state_floats(optimizer_kind kind, std::uint32_t dim) noexcept;
 struct row_step {
   // Of the schedule, and of the correction of Adam's biases.
   std::uint64_t clock = 0;
+  // The latest clock of steps of the table, if that is later: where workers do not wait for
+  // each other, clocks of steps go back. It is noted as that of the last push.
+  std::uint64_t latest = 0;
   float scale = 1.0F;  // of the gradients
   float rate = 1.0F;   // of the learning rate, beside its schedule
 };

@@ -96,8 +96,10 @@ HWY_INLINE hn::Vec<D> accumulate(D d, hn::Vec<D> sum, const float* w, float* z, 
 template <class D>
 HWY_INLINE void store_proximal(D d, hn::Vec<D> s, float share, float* w, const float* n,
                                const row_coefficients& c) {
-  const auto left = hn::Sub(hn::Zero(d), hn::Mul(hn::Set(d, share), s));
-  hn::StoreU(hn::Div(left, divisor(d, hn::LoadU(d, n), c)), d, w);
+  const auto shared = hn::Mul(hn::Set(d, share), s);
+  const auto left = hn::Sub(hn::Zero(d), shared);
+  const auto value = hn::Div(left, divisor(d, hn::LoadU(d, n), c));
+  hn::StoreU(hn::IfThenElse(hn::Eq(shared, hn::Zero(d)), hn::Zero(d), value), d, w);
 }
 
 struct ftrl_step {

@@ -152,7 +152,8 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows); !count) return count.error();
-  rows::step_rows(coefficients_of(optimizer_, step, layout_.shape.dim), step.clock,
+  rows::step_rows(coefficients_of(optimizer_, step, layout_.shape.dim),
+                  std::max(step.clock, step.latest),
                   {.values = slabs_.all_values(),
                    .value_stride = layout_.value_stride,
                    .states = slabs_.all_states(),

@@ -72,6 +72,8 @@ class row_table {
   // Returns how many of the ids had a row.
   std::size_t erase(std::span<const std::uint64_t> ids);
 
+  // Gives the descriptor of its memory back: nobody else can map it any more.
+  void hide() noexcept { memory_.hide(); }
   // Makes the pages that so many more rows need, so that making these rows does not wait for
   // them: some 0.3 ms for each 2 MiB. For an owner that has nothing else to do.
   void prepare(std::uint64_t rows);

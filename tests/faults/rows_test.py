@@ -67,7 +67,7 @@ class Rows(FaultTest):
 
     def test_same_bits_while_rows_come_and_go(self):
         table = {"admit": {"count": 2}, "evict": {"unseen": "30 clocks", "rows": 1600, "by": "lfu"}}
-        job = {"checkpoint": {"every": "20 clocks", "keep": 2}}
+        job = {"checkpoint": {"every": "20 clocks", "keep": 2, "full_every": 4}}
         expected = self.expected(table=table)
         self.assertNotEqual(expected, self.expected())
         self.assertEqual(self.expected(table=table, shards=3, replicas=1), expected)
@@ -80,21 +80,52 @@ class Rows(FaultTest):
         self.assertEqual(self.hash_of(run), expected)
         self.assert_nothing_left(run)
 
-    def test_a_checkpoint_has_the_rows_that_the_job_ends_with(self):
-        run = self.run_to_end(self.yaml(0, clocks=60, job={"checkpoint": {"every": "20 clocks", "keep": 2}}))
+    def export(self, run, *arguments):
+        """Returns the header of what is exported, and its tensors in bytes."""
         output = run.temporary / "model.safetensors"
-        done = subprocess.run([str(BIN / "tidegate"), "export", str(run.run_dir), "--output", str(output)],
+        done = subprocess.run([str(BIN / "tidegate"), "export", str(run.run_dir), "--output", str(output), *arguments],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         data = output.read_bytes()
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8:8 + size])
+        output.unlink()
+        return header, {name: data[8 + size:][about["data_offsets"][0]:about["data_offsets"][1]]
+                        for name, about in header.items() if name != "__metadata__"}
+
+    def test_checkpoints_of_what_has_changed_are_as_good_as_whole_ones(self):
+        table = {"admit": {"count": 2}, "evict": {"unseen": "30 clocks", "rows": 1600}}
+        every = {"every": "10 clocks", "keep": 2}
+
+        def run_with(full_every):
+            return self.run_to_end(self.yaml(3000, clocks=100, table=table, job={"checkpoint": {**every,
+                                             "full_every": full_every}}, shards=2))
+
+        whole, changes = run_with(1), run_with(8)
+        listed = subprocess.run([str(BIN / "tidegate"), "export", str(changes.run_dir), "--list"], capture_output=True,
+                                text=True, timeout=60)
+        self.assertRegex(listed.stdout, r"e0001-0\d+ +\d+ +2 +2 +\S+ \w+ +e0001-0\d+ +whole", listed.stderr)
+        (_, all_rows), (header, same) = self.export(whole), self.export(changes)
+        self.assertEqual(all_rows, same)
+        self.assertEqual(header["__metadata__"]["tidegate.clock"], "100")
+        since, parts = self.export(changes, "--since", "90")
+        self.assertEqual(since["__metadata__"]["tidegate.since"], "90")
+        ids = lambda data: [int.from_bytes(data[i:i + 8], "little") for i in range(0, len(data), 8)]
+        changed, unchanged = ids(parts["rows/ids"]), ids(parts["rows/unchanged"])
+        self.assertTrue(changed and unchanged)
+        self.assertEqual(sorted(changed + unchanged), sorted(ids(all_rows["rows/ids"])))
+        width = 8 * 4
+        values = {id: all_rows["rows/values"][i * width:(i + 1) * width] for i, id in enumerate(ids(all_rows["rows/ids"]))}
+        self.assertEqual(b"".join(values[id] for id in changed), parts["rows/values"])
+
+    def test_a_checkpoint_has_the_rows_that_the_job_ends_with(self):
+        run = self.run_to_end(self.yaml(0, clocks=60, job={"checkpoint": {"every": "20 clocks", "keep": 2}}))
+        header, tensors = self.export(run)
         self.assertEqual(header["__metadata__"]["tidegate.clock"], "60")
 
         def bytes_of(name, kind, shape):
             self.assertEqual((header[name]["dtype"], header[name]["shape"][1:]), (kind, shape))
-            first, end = header[name]["data_offsets"]
-            return data[8 + size + first:8 + size + end]
+            return tensors[name]
 
         ids = bytes_of("rows/ids", "U64", [])
         values = bytes_of("rows/values", "F32", [8])
@@ -105,7 +136,6 @@ class Rows(FaultTest):
             digest.update(number.to_bytes(8, "little") + row)
         digest.update(bytes_of("table-0", "F32", [300]))
         self.assertEqual(digest.hexdigest(), self.hash_of(run), "rows by id, then the dense table")
-        output.unlink()
 
     def test_a_table_that_is_full_says_so(self):
         run = self.launch(self.yaml(0, table={"capacity": 100, "parts": 2}))

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/base/rng.hpp"
 #include "runtime/base/row_lifetime.hpp"
 
 namespace tidegate::tests {
@@ -32,6 +33,11 @@ class row_lifetimes {
     constexpr std::size_t block = 4096;
     const auto before = now_;
     now_ = std::max(now_, clock);
+    const auto period = rules_.unseen < 32 ? 1 : rules_.unseen / 16;
+    if (rules_.unseen > 0 && now_ / period != before / period) {
+      forget_unseen(rows_, told.erased);
+      forget_unseen(candidates_, {});
+    }
     for (std::size_t first = 0; first < ids.size(); first += block) {
       const auto some = ids.subspan(first, std::min(block, ids.size() - first));
       std::vector<std::uint64_t> admitted;
@@ -41,7 +47,7 @@ class row_lifetimes {
           continue;
         }
         auto& seen = candidates_[id];
-        seen.clock = clock;
+        seen.clock = now_;
         if (++seen.pushes < rules_.admit_count) continue;
         candidates_.erase(id);
         admitted.push_back(id);
@@ -49,7 +55,7 @@ class row_lifetimes {
       shrink(candidates_, rules_.candidates, [](auto, const use&) { return 0.0; }, {});
       for (const auto id : admitted) {
         auto& seen = rows_[id];
-        seen.clock = clock;
+        seen.clock = now_;
         ++seen.pushes;
         told.stepped(id);
       }
@@ -60,10 +66,6 @@ class row_lifetimes {
       };
       if (rules_.rows > 0) shrink(rows_, rules_.rows, worth, told.erased);
     }
-    const auto period = rules_.unseen < 32 ? 1 : rules_.unseen / 16;
-    if (rules_.unseen == 0 || now_ / period == before / period) return;
-    forget_unseen(rows_, told.erased);
-    forget_unseen(candidates_, {});
   }
 
   std::size_t rows() const { return rows_.size(); }
@@ -81,7 +83,8 @@ class row_lifetimes {
   static void shrink(uses& of, std::uint64_t limit, const Worth& worth, const visitor& erased) {
     if (of.size() <= limit) return;
     std::map<std::tuple<double, std::uint64_t, std::uint64_t>, std::uint64_t> ranked;
-    for (const auto& [id, seen] : of) ranked[{worth(id, seen), seen.clock, id}] = id;
+    for (const auto& [id, seen] : of)
+      ranked[{worth(id, seen), seen.clock, runtime::mix64(id)}] = id;
     while (of.size() > limit - limit / 16) {
       const auto id = ranked.begin()->second;
       ranked.erase(ranked.begin());

@@ -106,7 +106,8 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
       const auto* const values = static_cast<const float*>(input.data);
       admitted.emplace_back(values, values + at->parameters.size());
     }
-    at->rows->admit(with.front().clock, admitted);
+    at->rows->begin_step(with.front().clock, admitted,
+                         {at->parameters, at->state1, at->state2});
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].data = admitted[i].data();
   }
   kernels::chunk_arrays arrays;
@@ -126,7 +127,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
           policies::norm_factor(policies::clip_norm_of(spec.clip_norm, at->optimizer.kind),
                                 terms.squares),
       arrays);
-  if (at->rows) at->rows->evict(at->parameters, at->state1, at->state2);
+  if (at->rows) at->rows->end_step({at->parameters, at->state1, at->state2});
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)

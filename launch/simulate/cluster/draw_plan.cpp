@@ -249,11 +249,18 @@ void draw_lifetimes(const scenario& of, std::uint64_t seed, policies::job_spec& 
     if (chance.chance(0.5)) lifetime.unseen = chance.between<std::uint64_t>(1, 4);
     if (chance.chance(0.6)) {
       lifetime.rows = parts * chance.between<std::uint64_t>(1, rows_per_part - 1);
+      table.rows.capacity = lifetime.rows;
       lifetime.by = runtime::eviction_orders[static_cast<std::size_t>(
           chance.below(std::size(runtime::eviction_orders)))];
     }
   }
   job.tables = script.tables;
+}
+
+// Draws of its own.
+void draw_full_every(const scenario& of, policies::job_spec& job) {
+  draws chance(job.seed + 61);
+  if (job.checkpoint) job.checkpoint->full_every = draw(chance, of.full_every);
 }
 
 // Draws of its own.
@@ -267,6 +274,7 @@ void draw_uses(const scenario& of, policies::job_spec& job, worker_script& scrip
   draw_ranges(of, job.seed, job, script);
   draw_rows(of, job.seed, job, script);
   draw_lifetimes(of, job.seed, job, script);
+  draw_full_every(of, job);
   draw_calls(of, job.seed, script);
 }
 

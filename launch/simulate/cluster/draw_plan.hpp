@@ -86,6 +86,7 @@ struct scenario {
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};
   range<std::uint32_t> spawns_fail{0, 0};  // of the first processes that are started again
   range<std::uint64_t> checkpoints{0, 0};  // every so many clocks; 0: none
+  range<std::uint32_t> full_every{1, 1};   // one of so many has all rows
   disk_faults disk;
   double power_fails = 0;
   disk_faults run_disk;

@@ -52,6 +52,10 @@ class endpoint_memory final : public actors::ingress_memory {
                            std::span<const policies::owned_chunk> chunks,
                            const actors::store_options& options);
   actors::row_store& rows() noexcept { return rows_; }
+  // All ids that a part of a table of rows can have, ascending.
+  const std::vector<std::uint64_t>& ids_of(std::uint32_t slot) const {
+    return chunks_.at(slot).ids;
+  }
   bool has_rows(std::uint32_t slot) const { return rows_.has(slot); }
   // Of a part of a table of rows, a copy of all that there can be.
   memory_view parameters(std::uint32_t slot, std::uint32_t version_buffer);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "runtime/base/rng.hpp"
 #include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::sim {
@@ -23,13 +25,22 @@ std::uint64_t kept_of(std::uint64_t limit) {
 }  // namespace
 
 row_model::row_model(const policies::rows_spec& rows, std::uint64_t parts,
-                     std::span<const float> first_values)
-    : rules_(rows.lifetime), first_values_(first_values.begin(), first_values.end()) {
+                     std::vector<std::uint64_t> ids, std::span<const float> first_values)
+    : rules_(rows.lifetime),
+      ids_(std::move(ids)),
+      first_values_(first_values.begin(), first_values.end()) {
   rules_.rows = (rules_.rows + parts - 1) / parts;
   rules_.candidates = (rules_.candidates + parts - 1) / parts;
 }
 
-// Rows of a part ascend by id.
+void row_model::erase(std::uint32_t number, const arrays& at) {
+  rows_[number] = {};
+  const auto first = number * row_dim;
+  std::copy_n(first_values_.begin() + first, row_dim, at.parameters.begin() + first);
+  std::fill_n(at.state1.begin() + first, row_dim, 0.0F);
+  std::fill_n(at.state2.begin() + first, row_dim, 0.0F);
+}
+
 std::uint32_t row_model::first_of(const all_rows& of, std::span<const float> parameters) const {
   const auto rank = [&](std::uint32_t number) {
     double worth = 0;
@@ -37,7 +48,7 @@ std::uint32_t row_model::first_of(const all_rows& of, std::span<const float> par
       worth = static_cast<double>(of[number].pushes);
     if (rules_.by == runtime::eviction_order::l2 && !parameters.empty())
       for (const double x : parameters.subspan(number * row_dim, row_dim)) worth += x * x;
-    return std::tuple(worth, of[number].clock, number);
+    return std::tuple(worth, of[number].clock, runtime::mix64(ids_[number]));
   };
   std::uint32_t first = rows_per_part;
   for (std::uint32_t number = 0; number < rows_per_part; ++number)
@@ -46,29 +57,39 @@ std::uint32_t row_model::first_of(const all_rows& of, std::span<const float> par
   return first;
 }
 
-void row_model::admit(std::uint64_t clock, std::span<std::vector<float>> gradients) {
-  before_ = now_;
+void row_model::begin_step(std::uint64_t clock, std::span<std::vector<float>> gradients,
+                           const arrays& at) {
+  const auto before = now_;
   now_ = std::max(now_, clock);
+  const auto period = std::max<std::uint64_t>(rules_.unseen / 16, 1);
+  const auto is_unseen = [&](const row& of) {
+    return of.exists && of.clock + rules_.unseen <= now_;
+  };
   for (std::uint32_t number = 0; number < rows_per_part; ++number) {
-    const auto at = number * row_dim;
+    if (rules_.unseen == 0 || now_ / period == before / period) break;
+    if (is_unseen(rows_[number])) erase(number, at);
+    if (is_unseen(candidates_[number])) candidates_[number] = {};
+  }
+  for (std::uint32_t number = 0; number < rows_per_part; ++number) {
+    const auto first = number * row_dim;
     const bool is_pushed = std::any_of(
         gradients.begin(), gradients.end(),
-        [&](const auto& gradient) { return !runtime::kernels::is_gap(gradient[at]); });
+        [&](const auto& gradient) { return !runtime::kernels::is_gap(gradient[first]); });
     if (!is_pushed) continue;
     auto& row = rows_[number];
     auto& candidate = candidates_[number];
     if (!row.exists && rules_.admit_count > 1) {
       candidate.exists = true;
-      candidate.clock = clock;
+      candidate.clock = now_;
       if (++candidate.pushes < rules_.admit_count) {
         for (auto& gradient : gradients)
-          runtime::kernels::fill_with_gaps(std::span(gradient).subspan(at, row_dim));
+          runtime::kernels::fill_with_gaps(std::span(gradient).subspan(first, row_dim));
         continue;
       }
       candidate = {};
     }
     row.exists = true;
-    row.clock = clock;
+    row.clock = now_;
     ++row.pushes;
   }
   if (count_of(candidates_) > rules_.candidates)
@@ -76,26 +97,9 @@ void row_model::admit(std::uint64_t clock, std::span<std::vector<float>> gradien
       candidates_[first_of(candidates_, {})] = {};
 }
 
-void row_model::evict(std::span<float> parameters, std::span<float> state1,
-                      std::span<float> state2) {
-  const auto erase = [&](std::uint32_t number) {
-    rows_[number] = {};
-    const auto at = number * row_dim;
-    std::copy_n(first_values_.begin() + at, row_dim, parameters.begin() + at);
-    std::fill_n(state1.begin() + at, row_dim, 0.0F);
-    std::fill_n(state2.begin() + at, row_dim, 0.0F);
-  };
+void row_model::end_step(const arrays& at) {
   if (rules_.rows > 0 && count_of(rows_) > rules_.rows)
-    while (count_of(rows_) > kept_of(rules_.rows)) erase(first_of(rows_, parameters));
-  const auto period = std::max<std::uint64_t>(rules_.unseen / 16, 1);
-  if (rules_.unseen == 0 || now_ / period == before_ / period) return;
-  for (std::uint32_t number = 0; number < rows_per_part; ++number) {
-    const auto is_unseen = [&](const row& of) {
-      return of.exists && of.clock + rules_.unseen <= now_;
-    };
-    if (is_unseen(rows_[number])) erase(number);
-    if (is_unseen(candidates_[number])) candidates_[number] = {};
-  }
+    while (count_of(rows_) > kept_of(rules_.rows)) erase(first_of(rows_, at.parameters), at);
 }
 
 }  // namespace tidegate::sim

@@ -15,15 +15,22 @@ namespace tidegate::sim {
 
 class row_model {
  public:
-  // Of one of so many parts, whose rows all begin with these values.
+  // Of one of so many parts, whose rows have these ids, ascending, and begin with these values.
   row_model(const policies::rows_spec& rows, std::uint64_t parts,
-            std::span<const float> first_values);
+            std::vector<std::uint64_t> ids, std::span<const float> first_values);
 
-  // Before a step of this clock: what was pushed of rows that are not admitted is taken out.
-  // `gradients`: of the ranks, each of all rows, with gaps where a row is not pushed.
-  void admit(std::uint64_t clock, std::span<std::vector<float>> gradients);
-  // After the step: rows that go have their first values again, and no state.
-  void evict(std::span<float> parameters, std::span<float> state1, std::span<float> state2);
+  // Parameters and state of all rows. Those that go have their first values again, and no
+  // state.
+  struct arrays {
+    std::span<float> parameters, state1, state2;
+  };
+  // Before a step of this clock: rows go that nobody pushes, and what was pushed of rows that
+  // are not admitted is taken out. `gradients`: of the ranks, each of all rows, with gaps where
+  // a row is not pushed.
+  void begin_step(std::uint64_t clock, std::span<std::vector<float>> gradients,
+                  const arrays& at);
+  // After the step: rows go that are too many.
+  void end_step(const arrays& at);
 
  private:
   struct row {
@@ -33,14 +40,15 @@ class row_model {
   };
   using all_rows = std::array<row, rows_per_part>;
 
+  void erase(std::uint32_t number, const arrays& at);
   std::uint32_t first_of(const all_rows& of, std::span<const float> parameters) const;
 
   runtime::row_lifetime rules_;
+  std::vector<std::uint64_t> ids_;
   std::vector<float> first_values_;
   all_rows rows_;
   all_rows candidates_;
-  std::uint64_t before_ = 0;  // the latest clock before the last step
-  std::uint64_t now_ = 0;     // and with it
+  std::uint64_t now_ = 0;  // the latest clock
 };
 
 }  // namespace tidegate::sim

@@ -92,7 +92,7 @@ std::optional<row_model> shard_memory::rows_of(std::uint32_t slot,
                                                std::span<const float> first_values) const {
   const auto& about = chunks_.at(slot).about;
   if (about.rows.dim == 0) return std::nullopt;
-  return row_model(about.rows, about.shape.front(), first_values);
+  return row_model(about.rows, about.shape.front(), endpoint_.ids_of(slot), first_values);
 }
 
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {

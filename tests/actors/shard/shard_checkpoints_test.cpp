@@ -66,7 +66,9 @@ class small_memory final : public shard_memory {
     chunk.about.elements = 1;
     return chunk;
   }
-  void copy_rows(std::uint32_t, std::size_t, std::span<float>) const override {}
+  void copy_rows(std::uint32_t, const policies::chunk_description&, std::size_t,
+                 std::span<float>) const override {}
+  std::uint64_t rows_since(std::uint32_t, std::uint64_t) const override { return 0; }
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override {
     EXPECT_EQ(to.size(), 1U);

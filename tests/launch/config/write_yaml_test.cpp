@@ -52,11 +52,11 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
 TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(fashion_yaml());
   expect_round_trip(fashion_yaml(), {"jobs.mlp.consistency.policy=bsp"});
-  for (const auto* rows :
-       {"dim: 4", "dim: 4, parts: 7, capacity: 50, init: {constant: 2}",
-        "dim: 4, admit: {count: 3}", "dim: 4, evict: {unseen: 9 clocks}",
-        "dim: 4, admit: {count: 2, candidates: 5}, evict: {unseen: 9 clocks, rows: 8, by: lfu}",
-        "dim: 4, optimizer: {name: group_adagrad, l21: 0.5}"})
+  for (const auto* rows : {"dim: 4", "dim: 4, parts: 7, capacity: 50, init: {constant: 2}",
+                           "dim: 4, admit: {count: 3}", "dim: 4, evict: {unseen: 9 clocks}",
+                           "dim: 4, admit: {count: 2, candidates: 5}, evict: {unseen: 9 "
+                           "clocks, rows: 80, by: lfu}",
+                           "dim: 4, optimizer: {name: group_adagrad, l21: 0.5}"})
     expect_round_trip(fashion_yaml(),
                       {"jobs.mlp.optimizer={name: adagrad}",
                        std::string("jobs.mlp.tables.user={rows: dynamic, ") + rows + "}"});

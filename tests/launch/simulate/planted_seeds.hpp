@@ -124,7 +124,10 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_admitted_keeps_its_count, 1},
       {bug::row_candidates_not_handed_over, 14},
       {bug::row_candidates_not_in_checkpoints, 3},
-      {bug::row_clock_not_handed_over, 295},
+      {bug::row_clock_not_handed_over, 86},
+      {bug::checkpoint_base_removed, 312},
+      {bug::checkpoint_delta_to_another_base, 85},
+      {bug::checkpoint_delta_from_too_late, 136},
   };
   return seeds;
 }

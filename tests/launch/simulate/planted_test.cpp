@@ -32,6 +32,7 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (bug >= runtime::planted_delta_bug_first) return of.full_every.high <= 1;
     if (bug >= runtime::planted_lifetime_bug_first) return of.lifetimes == 0;
     if (of.lifetimes > 0) return true;
     if (bug >= runtime::planted_row_bug_first) return of.rows == 0;

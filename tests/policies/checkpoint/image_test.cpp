@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "policies/model/row_rules.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::policies {
@@ -186,7 +187,7 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   about.first = 1;
   about.elements = 1;
   about.rows = {.dim = 5,
-                .capacity = 100,
+                .capacity = 60,
                 .lifetime = {.admit_count = 2, .candidates = 40, .unseen = 7, .rows = 60}};
   about.row_count = 4;
   about.row_state = 10;
@@ -205,6 +206,48 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   ASSERT_TRUE(head) << head.error().message();
   const auto read =
       decode_shard_file(head->substr(safetensors_head_bytes), head->size() + bytes);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->chunks[0].about, about);
+  // Numbers that no table has, and an optimizer of dense tables alone.
+  const auto refused = [&](auto change) {
+    auto other = about;
+    change(other);
+    image.about = other;
+    const auto text = encode_shard_file(title, {&image, 1});
+    ASSERT_TRUE(text) << text.error().message();
+    const auto decoded =
+        decode_shard_file(text->substr(safetensors_head_bytes), text->size() + bytes);
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().code(), errc::corrupt);
+  };
+  refused([](auto& of) { of.optimizer.kind = optimizer_kind::momentum; });
+  refused([](auto& of) { of.rows.lifetime.rows = 61; });
+  refused([](auto& of) { of.rows.lifetime.unseen = unseen_clocks_max + 1; });
+  refused([](auto& of) { of.rows.lifetime.by = static_cast<runtime::eviction_order>(9); });
+}
+
+TEST(checkpoint_image, of_rows_before_they_came_and_went_has_fewer_numbers) {
+  chunk_description about;
+  about.table = "user";
+  about.shape = {1};
+  about.elements = 1;
+  about.rows = {.dim = 5, .capacity = 100};
+  about.row_clock = 0;
+  const chunk_image image{about, {}};
+  const auto head = encode_shard_file(title, {&image, 1});
+  ASSERT_TRUE(head) << head.error().message();
+  auto json = head->substr(safetensors_head_bytes);
+  const auto bytes = head->size();
+  const auto whole = json.size();
+  const auto cut = [&](const std::string& key, int numbers) {
+    auto at = json.find(key) + key.size();
+    for (int i = 0; i < numbers; ++i) at = json.find_first_of(",]", at + 1);
+    const auto end = json.find(']', at);
+    json.erase(at, end - at);
+  };
+  cut(R"(\"rows\":[)", 4);
+  cut(R"(\"row_count\":[)", 2);
+  const auto read = decode_shard_file(json, bytes - (whole - json.size()));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->chunks[0].about, about);
 }

@@ -94,6 +94,39 @@ TEST_F(checkpoint_rounds_test, a_last_one_is_of_the_next_clock_that_can_be_named
   EXPECT_EQ(all<effects::begin>(out).size(), 1U) << "and then as ever";
 }
 
+TEST_F(checkpoint_rounds_test, each_needs_the_one_before_up_to_one_that_is_full) {
+  rounds = checkpoint_rounds(
+      checkpoint_spec{.every_clocks = 10, .every_ms = 0, .keep = 3, .full_every = 3});
+  std::uint64_t clock = 1;
+  // Returns the base that is asked for, and the one that the manifest has.
+  const auto take = [&](std::uint64_t number, bool needs_base, bool is_written = true) {
+    out.list.clear();
+    clock += 20;
+    advance(clock);
+    begin(number);
+    const auto base = all<effects::ask>(out)[0].base;
+    answer(number);
+    for (const auto shard : two) {
+      auto report = part_of(shard, number, clock);
+      report.needs_base = needs_base && shard == 1;
+      rounds.part(report, out);
+    }
+    const auto writes = all<effects::write>(out);
+    EXPECT_EQ(writes.size(), 1U);
+    const auto result =
+        is_written ? runtime::status() : runtime::status(runtime::errc::io_error, "full");
+    rounds.written({1, number}, result, out);
+    return std::pair(base.number, writes[0].base.number);
+  };
+  EXPECT_EQ(take(1, false), std::pair(0UL, 0UL));
+  EXPECT_EQ(take(2, true), std::pair(1UL, 1UL));
+  EXPECT_EQ(take(3, true, false), std::pair(2UL, 2UL)) << "and it is not durable";
+  EXPECT_EQ(take(4, true), std::pair(2UL, 2UL));
+  EXPECT_EQ(take(5, false), std::pair(0UL, 0UL)) << "two have needed others";
+  EXPECT_EQ(take(6, false), std::pair(5UL, 0UL)) << "no shard had written the one before";
+  EXPECT_EQ(take(7, true), std::pair(6UL, 6UL));
+}
+
 TEST_F(checkpoint_rounds_test, one_at_a_time) {
   advance(3);
   begin(7);

@@ -17,6 +17,9 @@ row_image small_image() {
   image.uses = {{1, 1}, {4, 2}, {0, 0}};
   image.values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   image.states = {0.5F, 0.25F, 0};
+  image.candidates = {3, 9};
+  image.candidate_uses = {{4, 1}, {2, 2}};
+  image.clock = 6;
   image.kept = {{{5}, {0}, {1, 1, 1}}, {}};
   return image;
 }

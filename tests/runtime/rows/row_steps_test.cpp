@@ -236,6 +236,24 @@ TEST(row_optimizers, ftrl) {
   EXPECT_GT(zeros, 0U) << "l1 makes some exactly 0";
 }
 
+// Nothing divides it then but what the options add.
+TEST(row_optimizers, a_first_gradient_of_0_is_no_nan) {
+  for (const auto kind : {optimizer_kind::ftrl, optimizer_kind::group_adagrad}) {
+    auto options = options_of(kind);
+    options.beta = options.l2 = options.epsilon = options.l1 = options.l21 = 0.0F;
+    const auto c = coefficients_of(options, {}, columns);
+    const floats zeros(columns);
+    const std::vector<row_number> numbers{0};
+    table_of_rows row(kind, columns, 1), by_formula(kind, columns, 1);
+    rows::step_rows(c, 0, row.arrays(), numbers, zeros.data());
+    by_formula.step_by_formula(c, 0, zeros.data());
+    for (std::size_t i = 0; i < columns; ++i) {
+      EXPECT_FALSE(std::isnan(row.values[i])) << i;
+      EXPECT_EQ(row.values[i], by_formula.values[i]) << i;
+    }
+  }
+}
+
 TEST(row_optimizers, group_adagrad) {
   doubles z{}, n{};
   std::size_t zeros = 0, others = 0;
