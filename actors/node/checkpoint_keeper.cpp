@@ -85,7 +85,7 @@ status checkpoint_keeper::write(const policies::coordinator_effects::write_manif
   if (!writer) return writer.error();
   auto written = policies::write_all(std::move(*writer), *home.storage);
   if (!written) return written.error();
-  home.catalog->add(manifest.manifest.id);
+  home.catalog->add(manifest.manifest.id, manifest.manifest.base);
   if (auto tidied = home.catalog->tidy(manifest.keep, found_.epoch); !tidied.ok())
     log::warn("checkpoints of job " + manifest.manifest.job + ": " + tidied.to_string());
   return {};

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "policies/checkpoint/row_delta.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {
@@ -35,7 +34,8 @@ bool shard_checkpoints::begin(const policies::checkpoint_call& call, std::size_t
 }
 
 // Of a part of a table of rows only what has changed is written where this process has written
-// the part of the checkpoint that the call names: another one may have made other steps.
+// the part of the checkpoint that the call names: another one may have made other steps. A push
+// is noted with the latest clock of the part, so what is pushed after a cut has no earlier one.
 void shard_checkpoints::describe_change(std::uint32_t slot, job_files& job,
                                         policies::chunk_description& about) {
   const auto before = job.cuts.find(slot);
@@ -44,12 +44,12 @@ void shard_checkpoints::describe_change(std::uint32_t slot, job_files& job,
   if (job.base.number > 0 && before != job.cuts.end() &&
       (before->second.id == job.base || any_base)) {
     about.base = job.base;
-    about.row_since = before->second.next_clock;
+    about.row_since = before->second.clock;
     if (runtime::is_planted(runtime::planted_bug::checkpoint_delta_from_too_late))
-      ++about.row_since;
+      about.row_since += 2;
     about.changed_count = memory_.rows_since(slot, about.row_since);
   }
-  job.cuts[slot] = {.id = job.taken, .next_clock = policies::first_clock_after(about.ranks)};
+  job.cuts[slot] = {.id = job.taken, .clock = about.row_clock};
 }
 
 void shard_checkpoints::snapshot(const effects::snapshot& step,

@@ -60,11 +60,11 @@ class shard_checkpoints {
     std::uint64_t whole_after = 0;
     policies::checkpoint_id taken;  // whose part is being taken, or was last
     policies::checkpoint_id base;   // of that
-    // The last copies of parts of tables of rows, by slot: for which checkpoint, and the least
-    // clock of steps after it.
+    // The last copies of parts of tables of rows, by slot: for which checkpoint, and the latest
+    // clock of steps in them.
     struct row_cut {
       policies::checkpoint_id id;
-      std::uint64_t next_clock = 0;
+      std::uint64_t clock = 0;
     };
     std::map<std::uint32_t, row_cut> cuts;
   };

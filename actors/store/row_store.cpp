@@ -128,11 +128,7 @@ std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t v
 
 namespace {
 
-// Arrays of checkpoints: an id and its use, in numbers of 64 bits.
-constexpr std::size_t candidate_array = 3;
-constexpr std::size_t floats_of_numbers =
-    policies::row_numbers * sizeof(std::uint64_t) / sizeof(float);
-
+// An id and its use, in numbers of 64 bits.
 void write_numbers(std::uint64_t id, const runtime::row_use& use, float* into) {
   const std::uint64_t numbers[policies::row_numbers] = {id, use.clock, use.pushes};
   std::memcpy(into, numbers, sizeof numbers);
@@ -140,7 +136,7 @@ void write_numbers(std::uint64_t id, const runtime::row_use& use, float* into) {
 
 void read_numbers(std::span<const float> from, std::vector<std::uint64_t>& ids,
                   std::vector<runtime::row_use>& uses) {
-  for (std::size_t at = 0; at < from.size(); at += floats_of_numbers) {
+  for (std::size_t at = 0; at < from.size(); at += policies::numbers_floats) {
     std::uint64_t numbers[policies::row_numbers];
     std::memcpy(numbers, from.data() + at, sizeof numbers);
     ids.push_back(numbers[0]);
@@ -169,30 +165,32 @@ std::uint64_t row_store::rows_since(std::uint32_t slot, std::uint64_t clock) con
 void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& about,
                          std::size_t i, std::span<float> to) const {
   const auto& part = parts_.at(slot).rows;
-  if (i == candidate_array) {
+  if (i == policies::candidates_array) {
     std::vector<std::uint64_t> ids;
     std::vector<runtime::row_use> uses;
     part.copy_candidates(ids, uses);
-    TIDEGATE_ASSERT(to.size() == ids.size() * floats_of_numbers, "as many as were described");
+    TIDEGATE_ASSERT(to.size() == ids.size() * policies::numbers_floats,
+                    "as many as were described");
     for (std::size_t at = 0; at < ids.size(); ++at)
-      write_numbers(ids[at], uses[at], to.data() + at * floats_of_numbers);
+      write_numbers(ids[at], uses[at], to.data() + at * policies::numbers_floats);
     if (runtime::is_planted(runtime::planted_bug::row_candidates_not_in_checkpoints))
       for (std::size_t at = 0; at < ids.size(); ++at)
-        write_numbers(ids[at], {}, to.data() + at * floats_of_numbers);
+        write_numbers(ids[at], {}, to.data() + at * policies::numbers_floats);
     return;
   }
   TIDEGATE_ASSERT(to.size() == policies::stored_floats(about, i), "as many as were described");
-  const auto since = about.needs_base() && i < 2 ? about.row_since : 0;
+  const auto since = about.needs_base() && i < policies::numbers_array ? about.row_since : 0;
   auto* into = to.data();
   part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
     if (row.use.clock < since) return;
-    if (i == 0) std::copy(row.values.begin(), row.values.end(), into);
-    if (i == 1) std::copy(row.state.begin(), row.state.end(), into);
-    if (i == 2) write_numbers(row.id, row.use, into);
+    if (i == policies::values_array) std::copy(row.values.begin(), row.values.end(), into);
+    if (i == policies::states_array) std::copy(row.state.begin(), row.state.end(), into);
+    if (i == policies::numbers_array) write_numbers(row.id, row.use, into);
     into += policies::row_floats(about, i);
   });
   TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
-  if (i == 1 && runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
+  if (i == policies::states_array &&
+      runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
     std::fill(to.begin(), to.end(), 0.0F);
 }
 
@@ -208,10 +206,10 @@ status row_store::restore(const policies::checkpoint_reader& from, std::size_t t
   runtime::row_image image;
   image.dim = about.rows.dim;
   image.state_floats = about.row_state;
-  image.values = std::move(arrays[0]);
-  image.states = std::move(arrays[1]);
-  read_numbers(arrays[2], image.ids, image.uses);
-  read_numbers(arrays[candidate_array], image.candidates, image.candidate_uses);
+  image.values = std::move(arrays[policies::values_array]);
+  image.states = std::move(arrays[policies::states_array]);
+  read_numbers(arrays[policies::numbers_array], image.ids, image.uses);
+  read_numbers(arrays[policies::candidates_array], image.candidates, image.candidate_uses);
   image.clock = about.row_clock;
   if (!runtime::ids_ascend(image.ids) || !runtime::ids_ascend(image.candidates))
     return {errc::corrupt, "table '" + about.table + "', part " + std::to_string(about.chunk) +

@@ -113,6 +113,10 @@ status export_model(const export_options& options, std::ostream& out, std::ostre
   const auto reader = newest(*job, problems);
   if (!reader) return reader.error();
   const auto& manifest = reader->manifest();
+  if (options.since && manifest.consistency.kind == policies::consistency_kind::async)
+    return {errc::invalid_argument,
+            "--since CLOCK: under async, where workers do not wait for each other, rows do not "
+            "say in which clock they have changed; allowed: jobs under bsp or ssp"};
   model_reader model(*reader, job->folder, options.since);
   if (auto counted = model.count(); !counted.ok()) return counted;
   auto head = policies::encode_safetensors(model.header());
@@ -137,8 +141,9 @@ status list_checkpoints(const export_options& options, std::ostream& out) {
   if (!ids) return ids.error();
   std::vector<std::vector<std::string>> rows{
       {"checkpoint", "clock", "tables", "files", "size", "needs", ""}};
+  policies::checkpoint_catalog::hashed_files hashed;
   for (const auto id : *ids) {
-    const auto whole = catalog.verify(id);
+    const auto whole = catalog.verify(id, hashed);
     if (!whole) {
       rows.push_back({to_string(id), "-", "-", "-", "-", "-", whole.error().to_string()});
       continue;

@@ -16,10 +16,10 @@ using runtime::status;
 
 namespace {
 
-constexpr std::size_t values_array = 0;
-constexpr std::size_t numbers_array = 2;
-constexpr std::size_t floats_per_number = sizeof(std::uint64_t) / sizeof(float);
-constexpr std::size_t floats_per_row = policies::row_numbers * floats_per_number;
+using policies::numbers_array;
+using policies::values_array;
+constexpr auto floats_per_number = policies::number_floats;
+constexpr auto floats_per_row = policies::numbers_floats;
 
 bool has_rows(const checkpoint_reader& reader, std::size_t table) {
   return reader.chunks(table).front().stored.about.rows.dim > 0;
@@ -134,7 +134,9 @@ runtime::expected<std::vector<float>> model_reader::read(const stretch_of_table&
     auto read = reader_.read_part(from_, of.table, of.first, values_array, values);
     if (!read.ok()) return fail(std::move(read));
   }
+  if (of.of == content::values && !since_) return values;
   const std::size_t width = of.of == content::values ? part.rows.dim : floats_per_number;
+  result.reserve(of.floats);
   for (std::uint64_t row = 0; row < part.row_count; ++row) {
     const auto* const of_row = numbers->data() + row * floats_per_row;
     if (is_wanted(of_row) == (of.of == content::unchanged)) continue;

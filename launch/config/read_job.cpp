@@ -8,6 +8,7 @@
 #include "launch/config/words.hpp"
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/scalars.hpp"
+#include "policies/checkpoint/manifest.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -105,7 +106,7 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   from.number("keep", keep, 1, 1000);
   options.keep = static_cast<std::uint32_t>(keep);
   std::uint64_t full_every = options.full_every;
-  from.number("full_every", full_every, 1, 1000);
+  from.number("full_every", full_every, 1, policies::checkpoint_chain_max);
   options.full_every = static_cast<std::uint32_t>(full_every);
   if (!from.require("every")) return;
   const auto& value = *from.get("every");

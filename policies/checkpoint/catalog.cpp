@@ -56,8 +56,9 @@ runtime::expected<std::optional<checkpoint_reader>> checkpoint_catalog::newest(
     if (auto synced = folder_.sync_folder(); !synced) return fail(std::move(synced));
   const auto manifests = ids();
   if (!manifests) return fail(manifests.error());
+  hashed_files hashed;
   for (const auto id : *manifests) {
-    auto whole = verify(id);
+    auto whole = verify(id, hashed);
     if (whole) {
       whole_.insert(id);
       return std::optional(std::move(*whole));
@@ -82,15 +83,23 @@ runtime::expected<std::vector<checkpoint_id>> checkpoint_catalog::ids() {
 }
 
 runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id) {
+  hashed_files hashed;
+  return verify(id, hashed);
+}
+
+runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id,
+                                                                hashed_files& hashed) {
   auto manifest = read_manifest(folder_, id);
   if (!manifest) return fail(manifest.error());
   auto reader = checkpoint_reader::open(folder_, std::move(*manifest));
   if (!reader) return reader;
   std::vector<std::byte> buffer;
   for (const auto* read = &*reader; read != nullptr; read = read->base())
-    for (const auto& part : read->manifest().parts)
-      if (auto right = check_hash(folder_, part.file, buffer); !right)
-        return fail(std::move(right));
+    for (const auto& part : read->manifest().parts) {
+      const auto [known, fresh] = hashed.try_emplace({part.file.name, part.file.sha256});
+      if (fresh) known->second = check_hash(folder_, part.file, buffer);
+      if (!known->second.ok()) return fail(status(known->second));
+    }
   return reader;
 }
 
@@ -99,8 +108,9 @@ checkpoint_id checkpoint_catalog::begin(std::uint32_t epoch) {
   return *in_flight_;
 }
 
-void checkpoint_catalog::add(checkpoint_id id) {
+void checkpoint_catalog::add(checkpoint_id id, checkpoint_id base) {
   TIDEGATE_ASSERT(in_flight_ == id, "it was begun last");
+  bases_[id] = base;
   in_flight_.reset();
   whole_.insert(id);
 }
@@ -111,15 +121,15 @@ bool checkpoint_catalog::is_needless(checkpoint_id id, std::uint32_t keep) const
   return newer >= keep;
 }
 
-// One that is damaged needs no other: it is of no use.
+// One that is damaged, or gone, needs no other.
 runtime::expected<checkpoint_id> checkpoint_catalog::base_of(checkpoint_id id) {
   if (is_planted(planted_bug::checkpoint_base_removed)) return checkpoint_id();
   const auto known = bases_.find(id);
   if (known != bases_.end()) return known->second;
   const auto manifest = read_manifest(folder_, id);
-  const bool is_damaged = !manifest && (manifest.error().code() == errc::corrupt ||
-                                        manifest.error().code() == errc::invalid_argument);
-  if (!manifest && !is_damaged) return fail(manifest.error());
+  if (!manifest && manifest.error().code() != errc::corrupt &&
+      manifest.error().code() != errc::not_found)
+    return fail(manifest.error());
   return bases_[id] = manifest ? manifest->base : checkpoint_id();
 }
 
@@ -144,8 +154,10 @@ status checkpoint_catalog::tidy(std::uint32_t keep, std::uint32_t epoch) {
     }
   }
   std::vector<std::string> manifests;
-  for (const auto id : all)
+  // Those first that need others.
+  std::for_each(all.rbegin(), all.rend(), [&](checkpoint_id id) {
     if (!kept.contains(id)) manifests.push_back(manifest_name(id));
+  });
   std::erase_if(bases_, [&](const auto& entry) { return !kept.contains(entry.first); });
   // Manifests first, and durably: what has one is whole.
   for (const auto& name : manifests)

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/checkpoint/reader.hpp"
@@ -40,6 +41,10 @@ class checkpoint_catalog {
   runtime::expected<std::vector<checkpoint_id>> ids();
   // Reads all of a checkpoint. Errors: why it is not whole.
   runtime::expected<checkpoint_reader> verify(checkpoint_id id);
+  // Likewise, but for files that `hashed` has; adds those that were read. Checkpoints of one
+  // chain have files in common.
+  using hashed_files = std::map<std::pair<std::string, std::string>, runtime::status>;
+  runtime::expected<checkpoint_reader> verify(checkpoint_id id, hashed_files& hashed);
 
   // Returns the name of a checkpoint that begins, with a number that no file here has had, as
   // far as this catalog has seen. Shards may write their files now. A checkpoint that was begun
@@ -49,9 +54,9 @@ class checkpoint_catalog {
   void begin_after(checkpoint_id id) noexcept {
     last_number_ = std::max(last_number_, id.number);
   }
-  // Counts the checkpoint that was begun last (asserted) as whole. To be called when its
-  // manifest is durable, and not before.
-  void add(checkpoint_id id);
+  // Counts the checkpoint that was begun last (asserted) as whole, which needs `base`, if that
+  // has a number. To be called when its manifest is durable, and not before.
+  void add(checkpoint_id id, checkpoint_id base = {});
 
   // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, unless
   // one that stays needs them, and files that belong to no checkpoint: temporary ones, and

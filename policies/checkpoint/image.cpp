@@ -37,14 +37,14 @@ std::string tensor_name(const chunk_description& chunk, std::size_t array) {
 
 // Rows that a tensor of a part of a table of rows has.
 std::uint64_t rows_of(const chunk_description& chunk, std::size_t array) {
-  if (array == 3) return chunk.candidate_count;
-  return chunk.needs_base() && array < 2 ? chunk.changed_count : chunk.row_count;
+  if (array == candidates_array) return chunk.candidate_count;
+  return chunk.needs_base() && array < numbers_array ? chunk.changed_count : chunk.row_count;
 }
 
 safetensors_tensor tensor_of(const chunk_description& chunk, std::size_t array) {
   const auto name = tensor_name(chunk, array);
   if (chunk.rows.dim == 0) return {.name = name, .shape = {chunk.elements}};
-  const bool is_of_numbers = array >= 2;
+  const bool is_of_numbers = array >= numbers_array;
   return {
       .name = name,
       .shape = {rows_of(chunk, array), is_of_numbers ? row_numbers : row_floats(chunk, array)},

@@ -56,28 +56,35 @@ struct chunk_description {
 // two float32 each: its id, the clock of its last push, and how many pushes it has had; then
 // the same of ids that are counted, where the table has such.
 inline constexpr std::size_t chunk_arrays_max = 4;
+inline constexpr std::size_t values_array = 0;  // of a part, in this order
+inline constexpr std::size_t states_array = 1;
+inline constexpr std::size_t numbers_array = 2;
+inline constexpr std::size_t candidates_array = 3;
 inline constexpr std::uint64_t row_numbers = 3;
+inline constexpr std::size_t number_floats = sizeof(std::uint64_t) / sizeof(float);
+inline constexpr std::size_t numbers_floats = row_numbers * number_floats;
 constexpr std::size_t chunk_arrays(const chunk_description& chunk) noexcept {
   if (chunk.rows.dim == 0) return 1 + state_arrays(chunk.optimizer.kind);
   return chunk.rows.lifetime.admits_at_once() ? 3 : 4;
 }
 // Returns the float32 numbers that a row of a part has in an array.
 constexpr std::uint64_t row_floats(const chunk_description& chunk, std::size_t array) noexcept {
-  if (array == 0) return chunk.rows.dim;
-  return array == 1 ? chunk.row_state : 2 * row_numbers;
+  if (array == values_array) return chunk.rows.dim;
+  return array == states_array ? chunk.row_state : numbers_floats;
 }
 // Returns the float32 numbers of an array of a chunk.
 constexpr std::uint64_t array_floats(const chunk_description& chunk,
                                      std::size_t array) noexcept {
   if (chunk.rows.dim == 0) return chunk.elements;
-  return (array < 3 ? chunk.row_count : chunk.candidate_count) * row_floats(chunk, array);
+  return (array == candidates_array ? chunk.candidate_count : chunk.row_count) *
+         row_floats(chunk, array);
 }
 
 // Returns those that a file has of it: of values and states, where there is a base, those of
 // rows that have changed.
 constexpr std::uint64_t stored_floats(const chunk_description& chunk,
                                       std::size_t array) noexcept {
-  if (!chunk.needs_base() || array >= 2) return array_floats(chunk, array);
+  if (!chunk.needs_base() || array >= numbers_array) return array_floats(chunk, array);
   return chunk.changed_count * row_floats(chunk, array);
 }
 

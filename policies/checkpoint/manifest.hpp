@@ -15,6 +15,8 @@
 namespace tidegate::policies {
 
 inline constexpr std::uint64_t manifest_bytes_max = 64U << 20U;
+// Checkpoints of which each needs the next, and one that needs none.
+inline constexpr std::uint32_t checkpoint_chain_max = 100;
 
 struct checkpoint_table {
   std::string name;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "policies/checkpoint/row_delta.hpp"
+#include "policies/checkpoint/changed_rows.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
@@ -64,6 +64,12 @@ std::uint64_t chunks_of(const checkpoint_part& part) {
 
 runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
                                                              checkpoint_manifest manifest) {
+  return open(from, std::move(manifest), checkpoint_chain_max);
+}
+
+runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
+                                                             checkpoint_manifest manifest,
+                                                             std::uint32_t chain_left) {
   checkpoint_reader reader(std::move(manifest));
   for (std::uint32_t table = 0; table < reader.manifest_.tables.size(); ++table)
     reader.tables_[reader.manifest_.tables[table].name] = table;
@@ -74,17 +80,19 @@ runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
       return a.stored.about.chunk < b.stored.about.chunk;
     });
   if (auto checked = reader.check_tables(); !checked) return fail(std::move(checked));
-  if (auto opened = reader.open_base(from); !opened) return fail(std::move(opened));
+  if (auto opened = reader.open_base(from, chain_left); !opened) return fail(std::move(opened));
   return reader;
 }
 
-// Bases are older and older, so this comes to an end.
-status checkpoint_reader::open_base(storage& from) {
+status checkpoint_reader::open_base(storage& from, std::uint32_t chain_left) {
   const auto base = manifest_.base;
   if (base.number > 0) {
+    if (chain_left <= 1)
+      return {errc::corrupt, "checkpoint " + to_string(manifest_.id) + ": needs more than " +
+                                 std::to_string(checkpoint_chain_max - 1) + " others"};
     auto manifest = read_manifest(from, base);
     if (!manifest) return manifest.error();
-    auto opened = open(from, std::move(*manifest));
+    auto opened = open(from, std::move(*manifest), chain_left - 1);
     if (!opened) return opened.error();
     base_ = std::make_shared<const checkpoint_reader>(std::move(*opened));
   }
@@ -105,12 +113,17 @@ status checkpoint_reader::check_base(const stored_chunk& stored) const {
   const auto& about = stored.about;
   if (!about.needs_base()) return {};
   const auto* const base = base_of(about);
+  const auto fits = [&](const chunk_description& before) {
+    return before.rows == about.rows && before.row_state == about.row_state &&
+           before.shape == about.shape &&
+           about.row_count - about.changed_count <= before.row_count;
+  };
   if (about.base == manifest_.base && base != nullptr &&
-      base->stored.about.rows == about.rows && base->stored.about.row_state == about.row_state)
+      base_->manifest().job == manifest_.job && fits(base->stored.about))
     return {};
   return {errc::corrupt, "checkpoint " + to_string(manifest_.id) + ": table '" + about.table +
-                             "', part " + std::to_string(about.chunk) + ": checkpoint " +
-                             to_string(about.base) + ", which it needs, has no such part"};
+                             "', part " + std::to_string(about.chunk) + ": needs checkpoint " +
+                             to_string(about.base) + ", which has no part that fits"};
 }
 
 status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
@@ -158,6 +171,8 @@ status checkpoint_reader::check_tables() const {
       if (about.first != next)
         return {errc::corrupt, "table '" + table.name + "': no chunk has element " +
                                    std::to_string(next) + ", or two have it"};
+      if (about.rows != chunks_[i].front().stored.about.rows)
+        return {errc::corrupt, "table '" + table.name + "': its chunks are of two tables"};
       next += about.elements;
     }
     if (next !=
@@ -175,27 +190,49 @@ status checkpoint_reader::read_part(storage& from, std::size_t table, std::size_
   const auto& stored = chunks_[table][part];
   const auto& about = stored.stored.about;
   TIDEGATE_ASSERT(into.size() == array_floats(about, array), "a whole array");
-  if (!about.needs_base() || array >= 2) return read_stored(from, stored, array, into);
-  constexpr std::size_t numbers = 2;
-  const auto& base = base_of(about)->stored.about;
-  std::vector<float> changed(stored_floats(about, array));
-  std::vector<float> of_changed(array_floats(about, numbers));
-  std::vector<float> before(array_floats(base, array));
-  std::vector<float> of_before(array_floats(base, numbers));
-  const auto base_table = *base_->find_table(about.table);
-  if (auto read = read_stored(from, stored, array, changed); !read.ok()) return read;
-  if (auto read = read_stored(from, stored, numbers, of_changed); !read.ok()) return read;
-  if (auto read = base_->read_part(from, base_table, about.chunk, array, before); !read.ok())
-    return read;
-  if (auto read = base_->read_part(from, base_table, about.chunk, numbers, of_before);
-      !read.ok())
-    return read;
-  auto merged = merge_changed({of_changed, changed}, about.row_since, {of_before, before},
-                              row_floats(about, array), into);
-  if (merged.ok()) return {};
-  return {merged.code(), "checkpoint " + to_string(manifest_.id) + ": table '" + about.table +
-                             "', part " + std::to_string(about.chunk) + ": " +
-                             merged.message()};
+  if (!about.needs_base() || array >= numbers_array)
+    return read_stored(from, stored, array, into);
+  return read_chain(from, about, array, into);
+}
+
+// From the oldest on, so that the memory is that of two whole parts, however long the chain is.
+status checkpoint_reader::read_chain(storage& from, const chunk_description& about,
+                                     std::size_t array, std::span<float> into) const {
+  struct link {
+    const checkpoint_reader* reader = nullptr;
+    const chunk* stored = nullptr;
+  };
+  std::vector<link> chain;
+  for (const auto* reader = this; reader != nullptr; reader = reader->base_.get()) {
+    const auto table = reader->find_table(about.table);
+    chain.push_back({reader, &reader->chunks(*table)[about.chunk]});
+    if (!chain.back().stored->stored.about.needs_base()) break;
+  }
+  std::vector<float> values;
+  std::vector<float> numbers;
+  for (std::size_t i = chain.size(); i-- > 0;) {
+    const auto& [reader, stored] = chain[i];
+    const auto& here = stored->stored.about;
+    std::vector<float> next(stored_floats(here, array));
+    std::vector<float> of_next(array_floats(here, numbers_array));
+    if (auto read = reader->read_stored(from, *stored, array, next); !read.ok()) return read;
+    if (auto read = reader->read_stored(from, *stored, numbers_array, of_next); !read.ok())
+      return read;
+    if (here.needs_base()) {
+      std::vector<float> merged(i == 0 ? 0 : array_floats(here, array));
+      const auto whole = i == 0 ? into : std::span(merged);
+      const auto done = merge_changed({of_next, next}, here.row_since, {numbers, values},
+                                      row_floats(here, array), whole);
+      if (!done.ok())
+        return {done.code(), "checkpoint " + to_string(reader->manifest_.id) + ": table '" +
+                                 about.table + "', part " + std::to_string(about.chunk) + ": " +
+                                 done.message()};
+      next = std::move(merged);
+    }
+    values = std::move(next);
+    numbers = std::move(of_next);
+  }
+  return {};
 }
 
 status checkpoint_reader::read_stored(storage& from, const chunk& stored, std::size_t array,

@@ -60,10 +60,15 @@ class checkpoint_reader {
 
   runtime::status add_part(runtime::storage& from, std::uint32_t part);
   runtime::status check_tables() const;
-  runtime::status open_base(runtime::storage& from);
+  static runtime::expected<checkpoint_reader> open(runtime::storage& from,
+                                                   checkpoint_manifest manifest,
+                                                   std::uint32_t chain_left);
+  runtime::status open_base(runtime::storage& from, std::uint32_t chain_left);
   runtime::status check_base(const stored_chunk& stored) const;
   // The part as the checkpoint that this one needs has it: table and part there.
   const chunk* base_of(const chunk_description& about) const;
+  runtime::status read_chain(runtime::storage& from, const chunk_description& about,
+                             std::size_t array, std::span<float> into) const;
   runtime::status read_stored(runtime::storage& from, const chunk& stored, std::size_t array,
                               std::span<float> into) const;
 

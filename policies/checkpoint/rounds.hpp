@@ -147,9 +147,10 @@ class checkpoint_rounds {
   std::vector<checkpoint_part> parts_;
   std::uint64_t cut_ = clock_vector::infinity;  // the least of the parts
   checkpoint_id durable_;                       // the newest that this object knows to be
-  std::uint32_t deltas_ = 0;                    // up to it since one that needs no other
-  checkpoint_id base_;                          // of the round
-  bool needs_base_ = false;                     // one of its parts does
+  // Checkpoints after the last that needs no other, up to that one.
+  std::uint32_t deltas_ = 0;
+  checkpoint_id base_;       // of the round
+  bool needs_base_ = false;  // one of its parts does
 };
 
 }  // namespace tidegate::policies

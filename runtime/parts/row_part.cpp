@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,58 +11,29 @@
 
 namespace tidegate::runtime {
 
-namespace {
-
-bool is_among(const std::vector<std::uint32_t>& names, std::uint32_t name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-}  // namespace
-
 expected<row_part> row_part::create(const row_part_options& options) {
   auto table = row_table::create(options.rows);
   if (!table) return fail(table.error());
   std::optional<candidate_rows> candidates;
   if (!options.lifetime.admits_at_once()) {
-    auto made = candidate_rows::create(options.rows.name, options.rows.seed,
-                                       options.lifetime.candidates);
-    if (!made) return fail(made.error());
-    candidates = std::move(*made);
+    auto counts = candidate_rows::create(options.rows.name, options.rows.seed,
+                                         options.lifetime.candidates);
+    if (!counts) return fail(counts.error());
+    candidates = std::move(*counts);
   }
   return row_part(options, std::move(*table), std::move(candidates));
 }
 
-// What `to` meant before is forgotten; nobody reads it any more.
-void row_part::begin_version(std::uint32_t from, std::uint32_t to) {
-  TIDEGATE_ASSERT(is_among(current_, from), "a step begins with the current version");
-  for (auto& change : changes_) std::erase(change.names, to);
-  std::erase(current_, to);
-  notes_ = !current_.empty() && options_.keeps > 0 &&
-           !is_planted(planted_bug::row_changes_not_noted);
-  if (!notes_) {
-    current_.assign(1, to);
-    return;
-  }
-  // The room of the oldest is used again.
-  const std::size_t most =
-      options_.keeps - (is_planted(planted_bug::row_oldest_change_forgotten) ? 1 : 0);
-  if (changes_.empty() || changes_.size() < most) changes_.emplace_back();
-  std::rotate(changes_.begin(), changes_.end() - 1, changes_.end());
-  changes_.front().rows.clear();
-  changes_.front().names.assign(current_.begin(), current_.end());
-  current_.assign(1, to);
-}
-
 status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
   is_sorted_ = false;
-  begin_version(next.from, next.to);
+  versions_.begin_step(next.from, next.to);
   const auto before = clock_;
   clock_ = std::max(clock_, next.options.clock);
   // First: a row that is due to go is not kept by a push that comes too late.
   if (!(is_planted(planted_bug::row_evicted_on_the_primary_only) && !next.keeps_sum))
     evict_unseen(before);
   if (auto updated = sum_and_update(next, batches); !updated.ok()) return updated;
-  if (notes_erased_) sort_changes();
+  versions_.end_step(table_.view().index());
   return {};
 }
 
@@ -112,10 +82,13 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
 
 status row_part::update_block(const row_step& step, std::span<const std::uint64_t> ids,
                               std::span<const float> gradients) {
-  if (notes_) note(ids);
   auto noted = step;
   noted.latest = clock_;
-  return table_.update(noted, ids, gradients);
+  if (!versions_.notes()) return table_.update(noted, ids, gradients);
+  const auto [values, existed] = versions_.room_for(ids);
+  auto updated = table_.update(noted, ids, gradients, {.values = values, .is_new = existed});
+  for (auto& row : existed) row = row == 0 ? 1 : 0;
+  return updated;
 }
 
 status row_part::admit(admitted_rows& block) {
@@ -146,9 +119,11 @@ status row_part::admit(admitted_rows& block) {
 
 void row_part::evict(const std::vector<std::uint64_t>& ids) {
   if (ids.empty()) return;
-  if (notes_ && !is_planted(planted_bug::row_evicted_not_noted)) {
-    note(ids);
-    notes_erased_ = true;
+  if (versions_.notes() && !is_planted(planted_bug::row_evicted_not_noted)) {
+    const auto [values, existed] = versions_.room_for(ids);
+    table_.gather(ids, values);
+    std::fill(existed.begin(), existed.end(), 1);
+    versions_.note_out_of_order();
   }
   table_.erase(ids);
 }
@@ -158,46 +133,6 @@ void row_part::evict_unseen(std::uint64_t before) {
   if (!looks_for_unseen(unseen, before, clock_)) return;
   evict(eviction_.find_unseen(table_.view(), unseen, clock_));
   if (candidates_) candidates_->forget_unseen(unseen, clock_);
-}
-
-// Of a row that was noted twice, the first note is what it was before the step. A row that was
-// not there before and is not now reads as if there were no note.
-void row_part::sort_changes() {
-  notes_erased_ = false;
-  auto& rows = changes_.front().rows;
-  places_.resize(rows.ids.size());
-  std::iota(places_.begin(), places_.end(), 0U);
-  std::sort(places_.begin(), places_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(rows.ids[a], a) < std::pair(rows.ids[b], b);
-  });
-  const auto last =
-      std::unique(places_.begin(), places_.end(),
-                  [&](std::uint32_t a, std::uint32_t b) { return rows.ids[a] == rows.ids[b]; });
-  numbers_.resize(rows.ids.size());
-  table_.view().index().find(rows.ids, numbers_);
-  auto& sorted = sorted_changes_;
-  sorted.clear();
-  for (auto place = places_.begin(); place != last; ++place) {
-    if (rows.existed[*place] == 0 && numbers_[*place] == no_row) continue;
-    sorted.ids.push_back(rows.ids[*place]);
-    sorted.existed.push_back(rows.existed[*place]);
-    const auto* const values = rows.values.data() + std::size_t{*place} * dim();
-    sorted.values.insert(sorted.values.end(), values, values + dim());
-  }
-  std::swap(rows, sorted);
-}
-
-// Blocks of a step ascend.
-void row_part::note(std::span<const std::uint64_t> ids) {
-  auto& rows = changes_.front().rows;
-  const auto before = rows.ids.size();
-  rows.ids.insert(rows.ids.end(), ids.begin(), ids.end());
-  rows.values.resize(rows.ids.size() * dim());
-  numbers_.resize(ids.size());
-  const auto view = table_.view();
-  view.index().find(ids, numbers_);
-  view.copy(ids, numbers_, std::span(rows.values).subspan(before * dim()));
-  for (const auto number : numbers_) rows.existed.push_back(number == no_row ? 0 : 1);
 }
 
 void row_part::keep_sum(std::uint64_t clock, std::span<const std::byte> batch) {
@@ -230,27 +165,14 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
 // A reader is told of values and leases by their sizes.
 bool row_part::may_lease(std::uint32_t version_buffer, const row_request& request) const {
   return request.may_lease && answer_bytes(request) > row_lease_bytes &&
-         (is_among(current_, version_buffer) ||
+         (versions_.is_current(version_buffer) ||
           is_planted(planted_bug::row_lease_of_another_version));
-}
-
-// From the newest to the one that the version buffer lies before.
-template <class Visit>
-void row_part::visit_changes(std::uint32_t version_buffer, const Visit& visit) const {
-  if (is_among(current_, version_buffer) ||
-      is_planted(planted_bug::row_answer_of_the_current_version))
-    return;
-  for (const auto& change : changes_) {
-    visit(change.rows);
-    if (is_among(change.names, version_buffer)) return;
-  }
-  TIDEGATE_ASSERT(false, "a version that is kept");
 }
 
 void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
                       std::span<float> out) const {
   table_.gather(ids, out);
-  visit_changes(version_buffer, [&](const row_delta& rows) {
+  versions_.visit(version_buffer, [&](const row_delta& rows) {
     auto at = rows.ids.begin();
     for (std::size_t i = 0; i < ids.size() && at != rows.ids.end(); ++i) {
       at = std::lower_bound(at, rows.ids.end(), ids[i]);
@@ -277,7 +199,7 @@ std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const 
   std::vector<std::uint64_t> ids;
   ids.reserve(table_.size());
   for (const auto& row : sorted_rows()) ids.push_back(row.id);
-  visit_changes(version_buffer, [&](const row_delta& rows) {
+  versions_.visit(version_buffer, [&](const row_delta& rows) {
     std::vector<std::uint64_t> were;
     for (std::size_t i = 0; i < rows.ids.size(); ++i)
       if (rows.existed[i] != 0) were.push_back(rows.ids[i]);
@@ -310,13 +232,13 @@ std::size_t row_part::scan(std::uint32_t version_buffer, const row_request& requ
     gather(version_buffer, room.ids, room.values);
     return bytes;
   };
-  if (is_among(current_, version_buffer))
+  if (versions_.is_current(version_buffer))
     return write_page(sorted_rows(), [](const sorted_row& row) { return row.id; });
   return write_page(ids_of(version_buffer), [](std::uint64_t id) { return id; });
 }
 
 row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> kept) const {
-  TIDEGATE_ASSERT(is_among(current_, current), "an image is of the current version");
+  TIDEGATE_ASSERT(versions_.is_current(current), "an image is of the current version");
   row_image image;
   image.dim = dim();
   image.state_floats = state_floats();
@@ -335,18 +257,7 @@ row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> 
     copy_candidates(image.candidates, image.candidate_uses);
   if (is_planted(planted_bug::row_state_not_handed_over))
     std::fill(image.states.begin(), image.states.end(), 0.0F);
-  // Nothing has changed since a version that lies where the one after it does.
-  const auto* names = &current_;
-  auto next = changes_.begin();
-  for (const auto name : kept) {
-    auto& delta = image.kept.emplace_back();
-    if (is_among(*names, name)) continue;
-    TIDEGATE_ASSERT(next != changes_.end() && is_among(next->names, name),
-                    "a version that is kept");
-    delta = next->rows;
-    names = &next->names;
-    ++next;
-  }
+  image.kept = versions_.copy(kept);
   return image;
 }
 
@@ -370,17 +281,7 @@ status row_part::restore(const row_image& image, std::uint32_t current,
   candidates_ = std::move(fresh->candidates_);
   clock_ = image.clock;
   is_sorted_ = false;
-  current_.assign(1, current);
-  changes_.clear();
-  auto* names = &current_;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (image.kept[i].ids.empty()) {
-      names->push_back(kept[i]);
-      continue;
-    }
-    changes_.push_back({.names = {kept[i]}, .rows = image.kept[i]});
-    names = &changes_.back().names;
-  }
+  versions_.restore(current, kept, image.kept);
   if (candidates_) {
     const auto counted = candidates_->put(image.candidates, image.candidate_uses);
     if (!counted.ok()) return counted;

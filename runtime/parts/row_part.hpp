@@ -27,6 +27,7 @@
 #include "runtime/parts/candidate_rows.hpp"
 #include "runtime/parts/eviction.hpp"
 #include "runtime/parts/row_image.hpp"
+#include "runtime/parts/row_versions.hpp"
 #include "runtime/rows/row_table.hpp"
 
 namespace tidegate::runtime {
@@ -122,19 +123,16 @@ class row_part {
   const row_table& table() const noexcept { return table_; }
 
  private:
-  // The rows that a step has changed, as they were before it.
-  struct change {
-    std::vector<std::uint32_t> names;  // version buffers that lie before it and after the next
-    row_delta rows;
-  };
   // Rows that are merged and stepped at a time.
   static constexpr std::size_t block_rows = lifetime_block;
 
   row_part(const row_part_options& options, row_table table,
            std::optional<candidate_rows> candidates)
-      : options_(options), table_(std::move(table)), candidates_(std::move(candidates)) {}
+      : options_(options),
+        table_(std::move(table)),
+        candidates_(std::move(candidates)),
+        versions_(options.keeps, options.rows.dim) {}
 
-  void begin_version(std::uint32_t from, std::uint32_t to);
   status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
   status update(const row_step& step, std::span<const std::uint64_t> ids,
                 std::span<const float> gradients);
@@ -149,11 +147,6 @@ class row_part {
   status admit(admitted_rows& block);
   void evict(const std::vector<std::uint64_t>& ids);
   void evict_unseen(std::uint64_t before);
-  // Rows that were erased have been noted between those that were stepped.
-  void sort_changes();
-  void note(std::span<const std::uint64_t> ids);
-  template <class Visit>
-  void visit_changes(std::uint32_t version_buffer, const Visit& visit) const;
   struct sorted_row {
     std::uint64_t id = 0;
     row_number number = 0;
@@ -170,10 +163,7 @@ class row_part {
   std::optional<candidate_rows> candidates_;  // where rows are not made at their first push
   row_eviction eviction_;
   std::uint64_t clock_ = 0;
-  bool notes_erased_ = false;               // in the step being made
-  std::vector<std::uint32_t> current_{0};   // names of the current version
-  std::vector<change> changes_;             // the newest first
-  bool notes_ = false;                      // the step being made is noted in changes_.front()
+  row_versions versions_;
   mutable std::vector<sorted_row> sorted_;  // see sorted_rows()
   mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];
@@ -185,8 +175,6 @@ class row_part {
   std::vector<std::uint8_t> admitted_;
   std::vector<std::uint64_t> admitted_ids_;
   std::vector<float> admitted_gradients_;
-  std::vector<std::uint32_t> places_;
-  row_delta sorted_changes_;
 };
 
 }  // namespace tidegate::runtime

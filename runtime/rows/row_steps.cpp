@@ -1,5 +1,7 @@
 #include "runtime/rows/row_steps.hpp"
 
+#include <algorithm>
+
 // Compiles this file once per vector width.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/rows/row_steps.cpp"
@@ -27,6 +29,8 @@ void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
       hwy::Prefetch(at.uses + next);
     }
     const auto row = rows[i];
+    if (at.before != nullptr)
+      std::copy_n(at.values + row * at.value_stride, at.dim, at.before + i * at.dim);
     step(gradients + i * at.dim, at.values + row * at.value_stride,
          at.states + row * at.state_stride, at.dim);
     at.uses[row].clock = clock;

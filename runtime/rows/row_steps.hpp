@@ -21,6 +21,8 @@ struct row_arrays {
   std::size_t state_stride = 0;
   row_use* uses = nullptr;
   std::size_t dim = 0;  // at most limits::row_dim_max
+  // If not null, the values before the step of each row of the batch, one after the other.
+  float* before = nullptr;
 };
 
 // Steps the row rows[i] with gradients[i * dim, (i + 1) * dim), one after the other, and notes

@@ -145,9 +145,11 @@ expected<std::size_t> row_table::find_or_create(std::span<const std::uint64_t> i
 }
 
 status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,
-                         std::span<const float> gradients) {
+                         std::span<const float> gradients, const before_step& before) {
   TIDEGATE_ASSERT(gradients.size() == ids.size() * layout_.shape.dim,
                   "a gradient for each value");
+  TIDEGATE_ASSERT(before.values.empty() || before.values.size() == gradients.size(),
+                  "a place for each value");
   const change changed(memory_.data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
@@ -159,8 +161,10 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
                    .states = slabs_.all_states(),
                    .state_stride = layout_.state_stride,
                    .uses = slabs_.all_uses(),
-                   .dim = layout_.shape.dim},
+                   .dim = layout_.shape.dim,
+                   .before = before.values.empty() ? nullptr : before.values.data()},
                   rows, gradients.data());
+  std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
   return {};
 }
 

@@ -56,12 +56,22 @@ class row_table {
   expected<std::size_t> find_or_create(std::span<const std::uint64_t> ids,
                                        std::span<row_number> rows);
 
+  // What rows were before a step: `values` of each id of the batch, and is_new[i] = 1 if the
+  // step makes the row ids[i]. Empty where that is not wanted.
+  struct before_step {
+    std::span<float> values = {};
+    std::span<std::uint8_t> is_new = {};
+  };
   // One optimizer step of the row of each id, with gradients[i * dim, (i + 1) * dim). The ids
   // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
   // Errors: over_limit (the table is full); then nothing has changed. Allocates only where a
   // batch is larger than all before.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
-                std::span<const float> gradients);
+                std::span<const float> gradients, const before_step& before);
+  status update(const row_step& step, std::span<const std::uint64_t> ids,
+                std::span<const float> gradients) {
+    return update(step, ids, gradients, {});
+  }
 
   // Makes or overwrites rows with all that a row has, as it was in another table of this shape:
   // of ids[i] values [i * dim, (i + 1) * dim), as much state as the optimizer has, and its use.

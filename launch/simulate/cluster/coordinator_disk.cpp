@@ -145,7 +145,7 @@ void coordinator_disk::step(const std::shared_ptr<policies::file_writer>& writer
     return world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, disk_step_most),
                         [this, writer, manifest, then] { step(writer, manifest, then); });
   if (progress != policies::file_writer::progress::done) return then(writer->error());
-  kept.catalog->add(id);
+  kept.catalog->add(id, manifest.manifest.base);
   world_.check.checkpoints().kept(manifest.manifest);
   if (!kept.catalog->tidy(manifest.keep, epoch_).ok()) note("the disk refuses");
   then({});

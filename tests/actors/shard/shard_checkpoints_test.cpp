@@ -1,6 +1,8 @@
 #include "actors/shard/shard_checkpoints.hpp"
 
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,11 +66,22 @@ class small_memory final : public shard_memory {
     chunk.about.chunk = slot;
     chunk.about.first = slot;
     chunk.about.elements = 1;
+    if (!row_clock) return chunk;
+    chunk.about.rows = {.dim = 2, .capacity = 100};
+    chunk.about.row_count = 9;
+    chunk.about.row_clock = *row_clock;
     return chunk;
   }
-  void copy_rows(std::uint32_t, const policies::chunk_description&, std::size_t,
-                 std::span<float>) const override {}
-  std::uint64_t rows_since(std::uint32_t, std::uint64_t) const override { return 0; }
+  void copy_rows(std::uint32_t, const policies::chunk_description& about, std::size_t i,
+                 std::span<float> to) const override {
+    if (i != policies::values_array) return;
+    EXPECT_EQ(to.size(), (about.needs_base() ? 4U : 9U) * 2);
+    copied.push_back(about);
+  }
+  std::uint64_t rows_since(std::uint32_t, std::uint64_t) const override { return 4; }
+  // Chunks are parts of a table of rows, of which this was the last step.
+  std::optional<std::uint64_t> row_clock;
+  mutable std::vector<policies::chunk_description> copied;
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override {
     EXPECT_EQ(to.size(), 1U);
@@ -144,9 +157,10 @@ class shard_checkpoints_test : public testing::Test {
     checkpoints.open_job(token, "a");
   }
 
-  bool begin(std::uint64_t number) {
-    return checkpoints.begin({.token = token, .id = {1, number}, .clock = 4, .tables = {table}},
-                             chunks.size());
+  bool begin(std::uint64_t number, std::uint64_t base = 0) {
+    return checkpoints.begin(
+        {.token = token, .id = {1, number}, .clock = 4, .tables = {table}, .base = {1, base}},
+        chunks.size());
   }
   void snapshot(std::uint32_t slot) {
     policies::shard_core::cut_state state;
@@ -210,6 +224,29 @@ TEST_F(shard_checkpoints_test, writes_its_part_when_work_has_copied_it) {
   EXPECT_EQ(port.written, std::vector<std::string>{"a"});
   checkpoints.work_ended();
   EXPECT_EQ(port.written.size(), 1U);
+}
+
+// Only what has changed since the checkpoint that is named, if this process wrote that one.
+TEST_F(shard_checkpoints_test, of_rows_it_writes_what_has_changed) {
+  // Returns since which clock the two parts were written, and whether they need another.
+  const auto take = [&](std::uint64_t number, std::uint64_t base, std::uint64_t clock) {
+    memory.row_clock = clock;
+    memory.copied.clear();
+    EXPECT_TRUE(begin(number, base));
+    snapshot(0);
+    snapshot(1);
+    checkpoints.part_written(token, {}, "");
+    EXPECT_EQ(memory.copied.size(), 2U);
+    const auto& part = memory.copied.back();
+    EXPECT_EQ(port.reports.back().needs_base, part.needs_base());
+    EXPECT_EQ(part.base.number, part.needs_base() ? base : 0);
+    return part.needs_base() ? std::optional(part.row_since) : std::nullopt;
+  };
+  EXPECT_EQ(take(1, 0, 10), std::nullopt);
+  EXPECT_EQ(take(2, 1, 20), 10U);
+  EXPECT_EQ(take(3, 1, 30), std::nullopt) << "2 was not durable, and 1 is not its last";
+  EXPECT_EQ(take(4, 3, 40), 30U);
+  EXPECT_EQ(take(5, 0, 50), std::nullopt) << "all is asked for";
 }
 
 // A part that is given up leaves its memory to them, and the next one has memory of its own.

@@ -54,11 +54,15 @@ class Exchange(BenchTest):
 
     def test_every_optimizer_is_right(self):
         registry = (pathlib.Path(__file__).resolve().parents[3] / "runtime/optimizers/list.hpp").read_text()
-        optimizers = re.findall(r"X\((\w+), \d+\)", registry)
+        dense, of_rows = registry.split("#define TIDEGATE_ROW_OPTIMIZERS")
+        optimizers = re.findall(r"X\((\w+), \d+\)", dense)
         self.assertGreater(len(optimizers), 5)
         for optimizer in optimizers:
             found = self.bench_json("exchange", "--bytes", "64KiB", "--optimizer", optimizer, "--iterations", "3")
             self.assertEqual(found["sizes"][0]["verified"], 2 * (3 + 3), optimizer)
+        for optimizer in re.findall(r"X\((\w+), \d+\)", of_rows):
+            told = self.bench("exchange", "--optimizer", optimizer, expect=2)
+            self.assertIn(f"--optimizer {optimizer}; allowed: sgd, momentum", told)
 
     def test_over_tcp_and_to_a_file(self):
         file = self.folder / "out.json"

@@ -122,10 +122,10 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_evicted_not_noted, 59},
       {bug::row_evicted_by_number, 1},
       {bug::row_admitted_keeps_its_count, 1},
-      {bug::row_candidates_not_handed_over, 14},
+      {bug::row_candidates_not_handed_over, 34},
       {bug::row_candidates_not_in_checkpoints, 3},
-      {bug::row_clock_not_handed_over, 86},
-      {bug::checkpoint_base_removed, 312},
+      {bug::row_clock_not_handed_over, 15},
+      {bug::checkpoint_base_removed, 574},
       {bug::checkpoint_delta_to_another_base, 85},
       {bug::checkpoint_delta_from_too_late, 136},
   };

@@ -9,7 +9,7 @@
 
 #include "launch/simulate/cluster/disk.hpp"
 #include "policies/checkpoint/catalog.hpp"
-#include "policies/checkpoint/row_delta.hpp"
+#include "policies/checkpoint/changed_rows.hpp"
 #include "policies/checkpoint/writer.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -101,7 +101,7 @@ class checkpoint_delta_test : public testing::Test {
     manifest.parts = {{0, *file, {{.table = 0, .first = 0, .count = parts}}}};
     manifest.base = base;
     EXPECT_TRUE(write_all(*write_manifest(manifest), disk));
-    catalog.add(id);
+    catalog.add(id, base);
     return id;
   }
 
@@ -193,22 +193,58 @@ TEST_F(checkpoint_delta_test, is_not_whole_without_what_it_needs) {
   EXPECT_FALSE(catalog.verify(delta));
 }
 
-TEST_F(checkpoint_delta_test, of_another_checkpoint_is_noticed) {
+// As a crash in the middle of tidy() leaves it.
+TEST_F(checkpoint_delta_test, what_lacks_its_base_holds_nothing_up) {
   step(0);
   const auto whole = write();
   step(1);
-  // Rows that have changed in clock 1 are missing.
+  write(whole, 1);
+  step(2);
+  const auto next = write();
+  ASSERT_TRUE(disk.remove(manifest_name(whole)));
+  checkpoint_catalog later(disk);
+  std::vector<std::string> findings;
+  ASSERT_TRUE(later.newest(findings));
+  EXPECT_TRUE(later.tidy(3, 2).ok());
+  EXPECT_TRUE(has(next));
+}
+
+TEST_F(checkpoint_delta_test, a_chain_has_an_end) {
+  step(0);
+  auto last = write();
+  for (std::uint32_t i = 1; i < checkpoint_chain_max; ++i) last = write(last, i);
+  EXPECT_TRUE(catalog.verify(last));
+  last = write(last, checkpoint_chain_max);
+  const auto longer = catalog.verify(last);
+  ASSERT_FALSE(longer);
+  EXPECT_THAT(longer.error().message(), HasSubstr("needs more than 99 others"));
+}
+
+TEST_F(checkpoint_delta_test, of_another_checkpoint_is_noticed) {
+  step(0);
+  const auto whole = write();
+  // A row that has changed in clock 1 is missing.
+  auto& changed = table[0].begin()->second;
+  changed.clock = 1;
+  changed.values[0] += 1;
   const auto late = write(whole, 2);
   const auto reader = catalog.verify(late);
-  ASSERT_TRUE(reader);
+  ASSERT_TRUE(reader) << reader.error().message();
   std::vector<float> values(array_floats(reader->chunks(0)[0].stored.about, 0));
   const auto read = reader->read_part(disk, 0, 0, 0, values);
   EXPECT_EQ(read.code(), runtime::errc::corrupt);
-  EXPECT_THAT(read.message(), HasSubstr("has not changed, and the checkpoint before has none"));
+  EXPECT_THAT(read.message(),
+              HasSubstr("has not changed, and the checkpoint before has another"));
+  // More rows than the other has.
+  for (std::uint64_t id = 100; id < 200; ++id) table[0][id].clock = 1;
+  const auto more = catalog.verify(write(whole, 2));
+  ASSERT_FALSE(more);
+  EXPECT_THAT(more.error().message(), HasSubstr("which has no part that fits"));
 }
 
-TEST(row_delta, says_what_does_not_fit) {
+TEST(changed_rows, says_what_does_not_fit) {
   const rows before{{1, {.clock = 0}}, {5, {.clock = 3}}};
+  const rows stale{{1, {.clock = 0}}, {5, {.clock = 4}}};
   const rows now{{1, {.clock = 0}}, {5, {.clock = 9}}, {7, {.clock = 8}}};
   const part_arrays base(before, 0);
   const part_arrays changed(now, 8);
@@ -220,11 +256,15 @@ TEST(row_delta, says_what_does_not_fit) {
   EXPECT_TRUE(merge(changed.values, 8).ok());
   EXPECT_THAT(merge(changed.values, 0).message(), HasSubstr("more rows have changed"));
   EXPECT_THAT(merge(changed.values, 9).message(), HasSubstr("row 7 has not changed"));
+  const part_arrays other(stale, 0);
+  const part_arrays kept(before, 9);
+  std::vector<float> two(before.size() * dim);
+  const auto wrong =
+      merge_changed({kept.numbers, {}}, 9, {other.numbers, other.values}, dim, two);
+  EXPECT_THAT(wrong.message(), HasSubstr("the checkpoint before has another"));
   auto longer = changed.values;
   longer.resize(longer.size() + dim);
   EXPECT_THAT(merge(longer, 8).message(), HasSubstr("fewer rows have changed"));
-  EXPECT_EQ(first_clock_after(std::vector<rank_progress>{{7, false}, {4, true}}), 4U);
-  EXPECT_EQ(first_clock_after({}), 0U);
 }
 
 }  // namespace

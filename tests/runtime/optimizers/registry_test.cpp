@@ -25,8 +25,10 @@ TEST(optimizer_registry, names_and_numbers_belong_to_a_single_optimizer) {
 // Journals and checkpoints of earlier versions have these.
 TEST(optimizer_registry, numbers_stay_what_they_were) {
   const std::pair<std::string_view, int> known[] = {
-      {"sgd", 0},     {"momentum", 1}, {"adam", 2},   {"nesterov", 3},
-      {"adagrad", 4}, {"adamw", 5},    {"assign", 6}, {"proximal", 7}};
+      {"sgd", 0},      {"momentum", 1},      {"adam", 2},
+      {"nesterov", 3}, {"adagrad", 4},       {"adamw", 5},
+      {"assign", 6},   {"proximal", 7},      {"rowwise_adagrad", 8},
+      {"ftrl", 9},     {"group_adagrad", 10}};
   for (const auto& [name, number] : known) {
     ASSERT_TRUE(find_optimizer(name)) << name;
     EXPECT_EQ(static_cast<int>(*find_optimizer(name)), number) << name;
@@ -40,12 +42,19 @@ TEST(optimizer_registry, does_not_find_others) {
 }
 
 TEST(optimizer_registry, lists_the_optimizers_that_have_an_option) {
-  EXPECT_EQ(optimizer_names(optimizer_option::epsilon, " or "), "adagrad, adam or adamw");
+  EXPECT_EQ(optimizer_names(optimizer_option::epsilon, " or "),
+            "adagrad, adam, adamw, rowwise_adagrad or group_adagrad");
   EXPECT_EQ(optimizer_names(optimizer_option::weight_decay, " or "), "adamw");
 }
 
+TEST(optimizer_registry, lists_those_of_rows_and_those_of_dense_tables) {
+  EXPECT_EQ(row_optimizer_names(), "sgd, adagrad, adam, rowwise_adagrad, ftrl, group_adagrad");
+  EXPECT_EQ(dense_optimizer_names(),
+            "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal");
+}
+
 TEST(optimizer_registry, visits_the_class_of_a_kind) {
-  for (const auto& traits : optimizers_known)
+  for (const auto& traits : dense_optimizers)
     EXPECT_EQ(
         visit_optimizer(traits.kind,
                         [](auto optimizer) { return decltype(optimizer)::traits().name; }),

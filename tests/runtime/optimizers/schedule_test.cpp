@@ -101,7 +101,7 @@ TEST(schedule, a_factor_of_workers_multiplies_it_where_a_rate_means_anything) {
   for (const auto& traits : optimizers_known) {
     auto options = traits.defaults;
     options.learning_rate = 0.5F;
-    const bool steps = traits.name != "assign";
+    const bool steps = contains(traits.options, optimizer_option::schedule);
     EXPECT_EQ(options_at(options, 3, 0.5F).learning_rate, steps ? 0.25F : 0.5F) << traits.name;
   }
 }

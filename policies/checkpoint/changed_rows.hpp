@@ -1,20 +1,15 @@
 // Rows of a checkpoint that has only what has changed since another one. Each file has the ids
-// of all rows, with the clock of their last push; rows that went are in none of the later ones,
-// and a row that was not pushed since is as it was. Pure, any thread.
+// of all rows, with the clock and number of their pushes; rows that went are in none of the
+// later ones, and a row that was not pushed since is as it was. Pure, any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "policies/model/rank_progress.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
-
-// Returns the least clock that a step after a cut can have, which has these ranks. Rows that
-// were not pushed in a step of that clock or a later one have not changed since.
-std::uint64_t first_clock_after(std::span<const rank_progress> ranks) noexcept;
 
 // An array (values or states) of all rows of a part, `width` float32 of each, and the numbers
 // of these rows as in a file (image.hpp), ascending by id.
@@ -24,8 +19,8 @@ struct rows_array {
 };
 // Puts together an array of a part: of each of its rows what `changed` has next, where the
 // clock of its last push is `since` or later, else what `base` has of it. `into`: `width` of
-// each row of `changed.numbers`. Errors: corrupt (there are not as many changed rows; a row is
-// in neither).
+// each row of `changed.numbers`. Errors: corrupt (there are not as many changed rows; a row
+// that has not changed is not in the base, or was pushed at another time there).
 runtime::status merge_changed(const rows_array& changed, std::uint64_t since,
                               const rows_array& base, std::size_t width, std::span<float> into);
 

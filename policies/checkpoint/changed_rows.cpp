@@ -1,11 +1,10 @@
-#include "policies/checkpoint/row_delta.hpp"
+#include "policies/checkpoint/changed_rows.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "policies/checkpoint/image.hpp"
-#include "policies/model/clock_vector.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
@@ -15,22 +14,21 @@ using runtime::status;
 
 namespace {
 
-constexpr std::size_t floats_of_numbers = row_numbers * sizeof(std::uint64_t) / sizeof(float);
-
 // The numbers of rows, one after the other.
 class number_reader {
  public:
   explicit number_reader(std::span<const float> numbers)
-      : numbers_(numbers), rows_(numbers.size() / floats_of_numbers) {}
+      : numbers_(numbers), rows_(numbers.size() / numbers_floats) {}
 
   std::size_t rows() const noexcept { return rows_; }
   std::uint64_t id(std::size_t row) const { return number(row, 0); }
   std::uint64_t clock(std::size_t row) const { return number(row, 1); }
+  std::uint64_t pushes(std::size_t row) const { return number(row, 2); }
 
  private:
   std::uint64_t number(std::size_t row, std::size_t place) const {
     std::uint64_t value = 0;
-    std::memcpy(&value, &numbers_[row * floats_of_numbers + 2 * place], sizeof value);
+    std::memcpy(&value, &numbers_[row * numbers_floats + 2 * place], sizeof value);
     return value;
   }
 
@@ -39,12 +37,6 @@ class number_reader {
 };
 
 }  // namespace
-
-std::uint64_t first_clock_after(std::span<const rank_progress> ranks) noexcept {
-  auto least = clock_vector::infinity;
-  for (const auto& rank : ranks) least = std::min(least, rank.next);
-  return ranks.empty() ? 0 : least;
-}
 
 status merge_changed(const rows_array& changed, std::uint64_t since, const rows_array& base,
                      std::size_t width, std::span<float> into) {
@@ -67,6 +59,9 @@ status merge_changed(const rows_array& changed, std::uint64_t since, const rows_
     if (at == before.rows() || before.id(at) != rows.id(row))
       return {errc::corrupt, "row " + std::to_string(rows.id(row)) +
                                  " has not changed, and the checkpoint before has none"};
+    if (before.clock(at) != rows.clock(row) || before.pushes(at) != rows.pushes(row))
+      return {errc::corrupt, "row " + std::to_string(rows.id(row)) +
+                                 " has not changed, and the checkpoint before has another"};
     std::copy_n(base.values.begin() + static_cast<std::ptrdiff_t>(at * width), width,
                 out.begin());
   }
