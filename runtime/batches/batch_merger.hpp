@@ -47,6 +47,7 @@ class batch_merger {
     bool advance();
   };
 
+  void sum_row(float* out) const;  // of gradients_
   static std::uint64_t least_of(const std::vector<cursor>& cursors);
 
   std::vector<cursor> cursors_;   // of batches with rows left, ascending in rank
