@@ -98,7 +98,10 @@ runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id
     for (const auto& part : read->manifest().parts) {
       const auto [known, fresh] = hashed.try_emplace({part.file.name, part.file.sha256});
       if (fresh) known->second = check_hash(folder_, part.file, buffer);
-      if (!known->second.ok()) return fail(status(known->second));
+      auto right = known->second;
+      // What could not be read may be read the next time.
+      if (!right.ok() && right.code() != errc::corrupt) hashed.erase(known);
+      if (!right.ok()) return fail(std::move(right));
     }
   return reader;
 }
@@ -154,7 +157,7 @@ status checkpoint_catalog::tidy(std::uint32_t keep, std::uint32_t epoch) {
     }
   }
   std::vector<std::string> manifests;
-  // Those first that need others.
+  // Those first that need others, so that none is without its base where a removal fails.
   std::for_each(all.rbegin(), all.rend(), [&](checkpoint_id id) {
     if (!kept.contains(id)) manifests.push_back(manifest_name(id));
   });

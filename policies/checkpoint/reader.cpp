@@ -195,7 +195,8 @@ status checkpoint_reader::read_part(storage& from, std::size_t table, std::size_
   return read_chain(from, about, array, into);
 }
 
-// From the oldest on, so that the memory is that of two whole parts, however long the chain is.
+// From the oldest on, so that the memory is that of two whole arrays and what has changed,
+// however long the chain is.
 status checkpoint_reader::read_chain(storage& from, const chunk_description& about,
                                      std::size_t array, std::span<float> into) const {
   struct link {

@@ -74,7 +74,8 @@ void checkpoint_rounds::begin_round(std::uint64_t clock, const std::set<std::uin
   missed_ = false;
   parts_.clear();
   cut_ = clock_vector::infinity;
-  base_ = deltas_ + 1 < options_.full_every ? durable_ : checkpoint_id{};
+  const auto full_every = std::min(options_.full_every, checkpoint_chain_max);
+  base_ = deltas_ + 1 < full_every ? durable_ : checkpoint_id{};
   needs_base_ = false;
   out.list.push_back(checkpoint_effects::begin{});
 }

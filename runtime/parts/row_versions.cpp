@@ -9,8 +9,11 @@ void row_versions::begin_step(std::uint32_t from, std::uint32_t to) {
   TIDEGATE_ASSERT(is_current(from), "a step begins with the current version");
   for (auto& change : changes_) std::erase(change.names, to);
   std::erase(current_, to);
+  out_of_order_ = false;
   notes_ = !current_.empty() && keeps_ > 0 && !is_planted(planted_bug::row_changes_not_noted);
   if (!notes_) {
+    // Versions before cannot be read any more: what this step changes is not noted.
+    for (auto& change : changes_) change.names.clear();
     current_.assign(1, to);
     return;
   }

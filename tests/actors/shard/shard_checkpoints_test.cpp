@@ -69,7 +69,7 @@ class small_memory final : public shard_memory {
     if (!row_clock) return chunk;
     chunk.about.rows = {.dim = 2, .capacity = 100};
     chunk.about.row_count = 9;
-    chunk.about.row_clock = *row_clock;
+    chunk.about.row_clock = *row_clock + slot;
     return chunk;
   }
   void copy_rows(std::uint32_t, const policies::chunk_description& about, std::size_t i,
@@ -237,15 +237,18 @@ TEST_F(shard_checkpoints_test, of_rows_it_writes_what_has_changed) {
     snapshot(1);
     checkpoints.part_written(token, {}, "");
     EXPECT_EQ(memory.copied.size(), 2U);
+    const auto& other = memory.copied.front();
+    EXPECT_EQ(other.row_since, other.needs_base() ? memory.copied.back().row_since - 1 : 0)
+        << "each goes by its own cut";
     const auto& part = memory.copied.back();
     EXPECT_EQ(port.reports.back().needs_base, part.needs_base());
     EXPECT_EQ(part.base.number, part.needs_base() ? base : 0);
     return part.needs_base() ? std::optional(part.row_since) : std::nullopt;
   };
   EXPECT_EQ(take(1, 0, 10), std::nullopt);
-  EXPECT_EQ(take(2, 1, 20), 10U);
+  EXPECT_EQ(take(2, 1, 20), 11U);
   EXPECT_EQ(take(3, 1, 30), std::nullopt) << "2 was not durable, and 1 is not its last";
-  EXPECT_EQ(take(4, 3, 40), 30U);
+  EXPECT_EQ(take(4, 3, 40), 31U);
   EXPECT_EQ(take(5, 0, 50), std::nullopt) << "all is asked for";
 }
 

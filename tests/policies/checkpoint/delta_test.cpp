@@ -193,6 +193,25 @@ TEST_F(checkpoint_delta_test, is_not_whole_without_what_it_needs) {
   EXPECT_FALSE(catalog.verify(delta));
 }
 
+TEST_F(checkpoint_delta_test, a_read_that_fails_once_spoils_no_other_checkpoint) {
+  step(0);
+  auto last = write();
+  for (std::uint64_t clock = 1; clock < 7; ++clock) {
+    step(clock);
+    last = write(last, clock);
+  }
+  // One of the seven can be read, wherever a read has failed.
+  machine.faults.fail_read = 0.01;
+  std::size_t failures = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<std::string> findings;
+    const auto newest = checkpoint_catalog(disk).newest(findings);
+    ASSERT_TRUE(newest && *newest) << findings.size() << " have failed";
+    failures += findings.size();
+  }
+  EXPECT_GT(failures, 100U);
+}
+
 // As a crash in the middle of tidy() leaves it.
 TEST_F(checkpoint_delta_test, what_lacks_its_base_holds_nothing_up) {
   step(0);

@@ -127,6 +127,26 @@ TEST_F(checkpoint_rounds_test, each_needs_the_one_before_up_to_one_that_is_full)
   EXPECT_EQ(take(7, true), std::pair(6UL, 6UL));
 }
 
+TEST_F(checkpoint_rounds_test, no_chain_is_longer_than_one_that_is_read) {
+  rounds = checkpoint_rounds(
+      checkpoint_spec{.every_clocks = 10, .every_ms = 0, .keep = 3, .full_every = 1000});
+  std::uint32_t since_full = 0;
+  for (std::uint64_t number = 1; number < 250; ++number) {
+    out.list.clear();
+    advance(number * 20);
+    begin(number);
+    since_full = all<effects::ask>(out)[0].base.number == 0 ? 0 : since_full + 1;
+    EXPECT_LT(since_full, checkpoint_chain_max);
+    answer(number);
+    for (const auto shard : two) {
+      auto report = part_of(shard, number, number * 20);
+      report.needs_base = since_full > 0;
+      rounds.part(report, out);
+    }
+    rounds.written({1, number}, {}, out);
+  }
+}
+
 TEST_F(checkpoint_rounds_test, one_at_a_time) {
   advance(3);
   begin(7);

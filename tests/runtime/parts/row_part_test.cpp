@@ -113,8 +113,14 @@ TEST(row_part, blocks_of_a_step_are_one_step) {
     options.rows = {.name = "user", .seed = 1, .capacity = 100'000, .dim = dim};
     options.keeps = 1;
     auto part = *row_part::create(options);
-    const step_batches batches(7, workers, many, 1U << 20U);
-    EXPECT_TRUE(part.apply(step_of(0, 0, 1, keeps_sum), batches.inputs).ok());
+    // Of the ids that gathered() asks for, and of many others.
+    const step_batches first(6, workers, many, 4 * ids_below);
+    EXPECT_TRUE(part.apply(step_of(0, 0, 0), first.inputs).ok());
+    const auto before = gathered(part, 0);
+    const step_batches batches(7, workers, many, 1U << 15U);
+    EXPECT_TRUE(part.apply(step_of(1, 0, 1, keeps_sum), batches.inputs).ok());
+    EXPECT_NE(gathered(part, 1), before);
+    EXPECT_EQ(gathered(part, 0), before) << "the version before is as it was";
     return part.table().hash();
   };
   EXPECT_EQ(big_step(2, false), big_step(2, true));
