@@ -61,22 +61,22 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                 .workers = job.workers,
                 .aggregators = static_cast<std::uint32_t>(sums.aggregators.size()),
                 .tables = {}};
-  std::vector<std::uint64_t> sizes;
-  for (const auto& t : job.tables) sizes.push_back(t.size());
-  const auto placed = places.add(sizes);
+  const auto placed = places.add_tables(job.tables);
   const auto copies_in_flight =
       std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const auto& t = job.tables[i];
     table_plan table{.name = t.name,
                      .elements = t.size(),
-                     .bytes = t.size() * sizeof(float),
+                     .bytes = t.has_rows() ? 0 : t.size() * sizeof(float),
+                     .row_dim = t.rows.dim,
                      .chunks = placed[i].size(),
                      .chunks_per_shard = {},
                      .optimizer = t.optimizer.kind};
     table.chunks_per_shard.resize(shards.size());
     for (const auto& chunk : placed[i]) {
-      const auto bytes = chunk.elements * sizeof(float);
+      // Rows take memory as they are made: nobody knows how many.
+      const auto bytes = t.has_rows() ? 0 : chunk.elements * sizeof(float);
       auto& shard = shards[chunk.shard];
       ++table.chunks_per_shard[chunk.shard];
       ++shard.chunks;

@@ -26,7 +26,8 @@ struct process_plan {
 struct table_plan {
   std::string name;
   std::uint64_t elements = 0;
-  std::uint64_t bytes = 0;  // of parameters
+  std::uint64_t bytes = 0;    // of parameters; 0 of a table of rows, which are made as it runs
+  std::uint32_t row_dim = 0;  // of a table of rows, whose parts are its chunks
   std::uint64_t chunks = 0;
   std::vector<std::uint64_t> chunks_per_shard;
   policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;

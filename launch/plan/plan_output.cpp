@@ -58,9 +58,11 @@ std::string job_rows(const job_plan& job) {
   std::vector<std::vector<std::string>> rows{
       {"table", "elements", "size", "chunks", "optimizer", "chunks per shard"}};
   for (const auto& t : job.tables) {
-    rows.push_back({t.name, std::to_string(t.elements), bytes_for_people(t.bytes),
-                    std::to_string(t.chunks), std::string(word(optimizer_words, t.optimizer)),
-                    per_shard(t.chunks_per_shard)});
+    rows.push_back(
+        {t.name,
+         t.row_dim > 0 ? "rows of " + std::to_string(t.row_dim) : std::to_string(t.elements),
+         t.row_dim > 0 ? "as made" : bytes_for_people(t.bytes), std::to_string(t.chunks),
+         std::string(word(optimizer_words, t.optimizer)), per_shard(t.chunks_per_shard)});
   }
   return text + format_table(rows, {1, 2, 3});
 }
@@ -163,6 +165,7 @@ std::string plan_json(const cluster_plan& plan) {
                         {"chunks", t.chunks},
                         {"chunks_per_shard", t.chunks_per_shard},
                         {"optimizer", word(optimizer_words, t.optimizer)}});
+      if (t.row_dim > 0) tables.back()["row_dim"] = t.row_dim;
     }
     root["jobs"].push_back({{"name", j.name},
                             {"policy", j.policy},

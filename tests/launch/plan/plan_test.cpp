@@ -82,6 +82,20 @@ TEST(plan, counts_chunks_and_bytes_of_tables) {
   EXPECT_EQ(weight.chunks_per_shard[0] + weight.chunks_per_shard[1], 13U);
 }
 
+// As the coordinator places them.
+TEST(plan, spreads_the_parts_of_tables_of_rows) {
+  const auto plan = make_plan(*parse_cluster(
+      fashion_yaml(), "c.yaml",
+      {"jobs.mlp.optimizer={name: adagrad}",
+       "jobs.mlp.tables={user: {rows: dynamic, dim: 16, parts: 9, evict: {rows: 900}}}"}));
+  const auto& user = plan.jobs.at(0).tables.at(0);
+  EXPECT_EQ(user.chunks, 9U);
+  EXPECT_THAT(user.chunks_per_shard, testing::UnorderedElementsAre(4, 5));
+  EXPECT_EQ(user.bytes + plan.shards[0].parameter_bytes, 0U) << "nobody knows how many";
+  EXPECT_THAT(plan_text(plan), testing::ContainsRegex("user +rows of 16 +as made +9"));
+  EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["jobs"][0]["tables"][0]["row_dim"], 16);
+}
+
 TEST(plan, adds_up_memory_per_shard) {
   const auto plan = fashion_plan();
   const std::uint64_t weight = 256 * 784 * 4;
