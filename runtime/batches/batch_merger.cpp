@@ -9,13 +9,13 @@ namespace tidegate::runtime {
 void batch_merger::begin(std::span<const input> inputs, std::uint32_t dim) {
   dim_ = dim;
   cursors_.clear();
-  for (const auto& input : inputs) {
-    TIDEGATE_ASSERT(input.batch.dim == dim, "rows of one width");
-    TIDEGATE_ASSERT(cursors_.empty() || cursors_.back().rank < input.rank,
+  for (const auto& from : inputs) {
+    TIDEGATE_ASSERT(from.batch.dim == dim, "rows of one width");
+    TIDEGATE_ASSERT(cursors_.empty() || cursors_.back().rank < from.rank,
                     "batches ascend in rank");
-    if (!input.batch.ids.empty())
+    if (!from.batch.ids.empty())
       cursors_.push_back(
-          {.rank = input.rank, .next = 0, .id = input.batch.ids.front(), .batch = input.batch});
+          {.rank = from.rank, .next = 0, .id = from.batch.ids.front(), .batch = from.batch});
   }
 }
 

@@ -39,15 +39,15 @@ void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
 void batch_writer::sort_by_id() {
   if (entries_.empty()) return;
   std::uint64_t differs = 0;
-  for (const auto& entry : entries_) differs |= entry.id ^ entries_.front().id;
+  for (const auto& item : entries_) differs |= item.id ^ entries_.front().id;
   for (unsigned shift = 0; shift < 64; shift += digit_bits) {
     const auto digit = [&](std::uint64_t id) { return (id >> shift) % digits; };
     if (digit(differs) == 0) continue;
     std::array<std::uint32_t, digits> begins{};
-    for (const auto& entry : entries_) ++begins[digit(entry.id)];
+    for (const auto& item : entries_) ++begins[digit(item.id)];
     std::uint32_t before = 0;
     for (auto& begin : begins) before += std::exchange(begin, before);
-    for (const auto& entry : entries_) spare_[begins[digit(entry.id)]++] = entry;
+    for (const auto& item : entries_) spare_[begins[digit(item.id)]++] = item;
     entries_.swap(spare_);
   }
 }
