@@ -54,10 +54,10 @@ void batch_writer::sort_by_id() {
 
 void batch_writer::sort_by_part(std::uint32_t parts) {
   begins_.assign(parts + 1, 0);
-  for (const auto& entry : entries_) ++begins_[entry.part + 1];
+  for (const auto& item : entries_) ++begins_[item.part + 1];
   for (std::uint32_t part = 0; part < parts; ++part) begins_[part + 1] += begins_[part];
   if (parts == 1) return;
-  for (const auto& entry : entries_) spare_[begins_[entry.part]++] = entry;
+  for (const auto& item : entries_) spare_[begins_[item.part]++] = item;
   entries_.swap(spare_);
   // Each begin has moved to the next one's.
   std::copy_backward(begins_.begin(), begins_.end() - 1, begins_.end());
