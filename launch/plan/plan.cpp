@@ -61,7 +61,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                 .workers = job.workers,
                 .aggregators = static_cast<std::uint32_t>(sums.aggregators.size()),
                 .tables = {}};
-  const auto placed = places.add_tables(job.tables);
+  const auto placed = places.add(job.tables);
   const auto copies_in_flight =
       std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();
   for (std::size_t i = 0; i < placed.size(); ++i) {

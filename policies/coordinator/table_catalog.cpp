@@ -81,15 +81,8 @@ void table_catalog::open(const table_request& request, ticket requester,
                   out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
-  if (!spec.has_rows() && !runtime::steps_elements(spec.optimizer.kind))
-    return refuse(
-        requester, errc::invalid_argument,
-        name + ": optimizer '" + std::string(runtime::optimizer_name(spec.optimizer.kind)) +
-            "' steps tables of rows alone; allowed: " + runtime::dense_optimizer_names(),
-        out);
-  if (spec.has_rows())
-    if (auto checked = check_rows(spec, job->spec); !checked.ok())
-      return refuse(requester, checked.code(), name + ": " + checked.message(), out);
+  if (auto checked = check_table(spec, job->spec); !checked.ok())
+    return refuse(requester, checked.code(), name + ": " + checked.message(), out);
   create(index, {spec}, requester, out);
 }
 
@@ -146,7 +139,7 @@ void table_catalog::create(std::size_t job, std::vector<table_spec> specs, ticke
 // Ids and places follow from the order of the calls.
 std::vector<std::uint32_t> table_catalog::add(std::size_t job,
                                               const std::vector<table_spec>& specs) {
-  auto placed = placement_.add_tables(specs);
+  auto placed = placement_.add(specs);
   std::vector<std::uint32_t> numbers;
   std::set<std::string_view> restored;
   if (const auto& from = state_.jobs[job].restored)

@@ -147,13 +147,13 @@ std::vector<std::uint64_t> mappings_of_jobs(const cluster_spec& cluster) {
   placement places(cluster.shards, cluster.chunk_bytes);
   std::vector<std::uint64_t> all;
   for (const auto& job : cluster.jobs) {
-    std::vector<std::uint64_t> sizes;
-    for (const auto& table : job.tables) sizes.push_back(table.size());
     auto& mappings = all.emplace_back(0);
     const bool in_place = cluster.transport != transport_kind::tcp &&
                           job.aggregators.kind == aggregators_kind::none;
-    for (const auto& table : places.add(sizes))
-      if (in_place) mappings += mappings_of_array(table);
+    const auto placed = places.add(job.tables);
+    // Each part of a table of rows is a segment of its own.
+    for (std::size_t i = 0; i < placed.size() && in_place; ++i)
+      mappings += job.tables[i].has_rows() ? placed[i].size() : mappings_of_array(placed[i]);
   }
   return all;
 }

@@ -52,7 +52,7 @@ std::vector<std::vector<shard_part_bytes>> parts_of(const cluster_spec& cluster)
   std::vector<std::vector<shard_part_bytes>> all;
   for (const auto& job : cluster.jobs) {
     auto& parts = all.emplace_back(cluster.shards);
-    const auto placed = places.add_tables(job.tables);
+    const auto placed = places.add(job.tables);
     for (std::size_t i = 0; i < placed.size(); ++i)
       for (const auto& chunk : placed[i]) {
         if (job.tables[i].has_rows()) continue;  // as many as will be pushed: nobody knows

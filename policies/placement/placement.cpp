@@ -45,33 +45,17 @@ std::uint32_t placement::shards() const noexcept {
   return static_cast<std::uint32_t>(load_bytes_.size());
 }
 
-std::vector<table_places> placement::add(std::span<const std::uint64_t> table_elements) {
-  std::vector<table_cut> cuts;
-  for (const auto elements : table_elements)
-    cuts.push_back({elements, chunk_bytes_ / sizeof(float), sizeof(float)});
-  return place(cuts);
-}
-
-std::vector<table_places> placement::add_tables(std::span<const table_spec> specs) {
-  std::vector<table_cut> cuts;
-  for (const auto& spec : specs) {
-    const auto parts = spec.size();
-    const auto part_bytes = part_capacity(spec.rows, parts) * spec.rows.dim;
-    cuts.push_back(spec.has_rows()
-                       ? table_cut{parts, 1, part_bytes * sizeof(float)}
-                       : table_cut{parts, chunk_bytes_ / sizeof(float), sizeof(float)});
-  }
-  return place(cuts);
-}
-
-std::vector<table_places> placement::place(std::span<const table_cut> cuts) {
+std::vector<table_places> placement::add(std::span<const table_spec> specs) {
   std::vector<table_places> tables;
   std::vector<unplaced> order;
-  for (const auto& of : cuts) {
-    TIDEGATE_ASSERT(of.elements >= 1, "a table has at least one element");
-    tables.push_back(cut(of.elements, of.chunk_elements));
+  for (const auto& spec : specs) {
+    const auto elements = spec.size();
+    TIDEGATE_ASSERT(elements >= 1, "a table has at least one element");
+    const bool has_rows = spec.has_rows();
+    const auto floats = has_rows ? part_capacity(spec.rows, elements) * spec.rows.dim : 1;
+    tables.push_back(cut(elements, has_rows ? 1 : chunk_bytes_ / sizeof(float)));
     for (const auto& c : tables.back())
-      order.push_back({tables.size() - 1, c.chunk, c.elements * of.element_bytes});
+      order.push_back({tables.size() - 1, c.chunk, c.elements * floats * sizeof(float)});
   }
   // Stable: chunks of one size keep the order of tables and elements, so the result is a
   // function of the calls alone.

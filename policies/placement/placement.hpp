@@ -32,25 +32,15 @@ class placement {
   // input).
   placement(std::uint32_t shards, std::uint64_t chunk_bytes);
 
-  // Places tables of the given sizes (elements, each >= 1). Returns the places of each table,
-  // in the same order.
-  std::vector<table_places> add(std::span<const std::uint64_t> table_elements);
-  // Likewise; a part of a table of rows is a chunk of one element, and weighs what all its rows
-  // would.
-  std::vector<table_places> add_tables(std::span<const table_spec> specs);
+  // Places tables, each of one element at least. Returns the places of each, in the same order.
+  // A part of a table of rows is a chunk of one element, and weighs what all its rows would.
+  std::vector<table_places> add(std::span<const table_spec> tables);
 
   std::uint32_t shards() const noexcept;
   // Returns the bytes of parameters on each shard so far. Valid as long as this object.
   const std::vector<std::uint64_t>& load_bytes() const noexcept { return load_bytes_; }
 
  private:
-  struct table_cut {
-    std::uint64_t elements = 0;
-    std::uint64_t chunk_elements = 0;
-    std::uint64_t element_bytes = 0;
-  };
-  std::vector<table_places> place(std::span<const table_cut> cuts);
-
   std::uint64_t chunk_bytes_;
   std::vector<std::uint64_t> load_bytes_;
 };

@@ -1,7 +1,6 @@
 #include "launch/simulate/scale/costs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "policies/placement/placement.hpp"
@@ -30,9 +29,9 @@ std::uint64_t chunk_of(const setting& combination) noexcept {
 
 std::uint64_t largest_part(const setting& combination, std::uint64_t chunk) {
   policies::placement shards(combination.shards, chunk);
-  const std::array<std::uint64_t, 1> elements{
-      std::max<std::uint64_t>(combination.bytes / sizeof(float), 1)};
-  shards.add(elements);
+  policies::table_spec table;
+  table.shape = {std::max<std::uint64_t>(combination.bytes / sizeof(float), 1)};
+  shards.add({&table, 1});
   return *std::max_element(shards.load_bytes().begin(), shards.load_bytes().end());
 }
 

@@ -11,6 +11,15 @@ namespace {
 constexpr std::uint64_t chunk_bytes = 256;
 constexpr std::uint64_t chunk_elements = chunk_bytes / 4;
 
+std::vector<table_spec> tables_of(const std::vector<std::uint64_t>& sizes) {
+  std::vector<table_spec> tables;
+  for (const auto size : sizes) {
+    auto& table = tables.emplace_back();
+    table.shape = {size};
+  }
+  return tables;
+}
+
 std::uint64_t spread(const placement& p) {
   const auto [lo, hi] = std::minmax_element(p.load_bytes().begin(), p.load_bytes().end());
   return *hi - *lo;
@@ -19,7 +28,7 @@ std::uint64_t spread(const placement& p) {
 TEST(placement, cuts_a_table_into_full_chunks_and_a_rest) {
   placement p(1, chunk_bytes);
   const std::vector<std::uint64_t> sizes{2 * chunk_elements + 3};
-  const auto places = p.add(sizes);
+  const auto places = p.add(tables_of(sizes));
   ASSERT_EQ(places.size(), 1U);
   const table_places expected{
       {.chunk = 0, .shard = 0, .first = 0, .elements = chunk_elements},
@@ -32,14 +41,14 @@ TEST(placement, cuts_a_table_into_full_chunks_and_a_rest) {
 TEST(placement, a_table_of_one_element_is_one_chunk) {
   placement p(3, chunk_bytes);
   const std::vector<std::uint64_t> sizes{1};
-  const auto places = p.add(sizes);
+  const auto places = p.add(tables_of(sizes));
   EXPECT_EQ(places[0], (table_places{{0, 0, 0, 1}}));
 }
 
 TEST(placement, an_exact_multiple_has_no_empty_rest) {
   placement p(2, chunk_bytes);
   const std::vector<std::uint64_t> sizes{4 * chunk_elements};
-  const auto places = p.add(sizes);
+  const auto places = p.add(tables_of(sizes));
   EXPECT_EQ(places[0].size(), 4U);
   EXPECT_EQ(spread(p), 0U);
 }
@@ -48,7 +57,7 @@ TEST(placement, covers_every_element_once_and_balances_bytes) {
   for (std::uint32_t shards = 1; shards <= 7; ++shards) {
     placement p(shards, chunk_bytes);
     const std::vector<std::uint64_t> sizes{1, 1000, 63, 64, 65, 17, 4096, 3, 200};
-    const auto places = p.add(sizes);
+    const auto places = p.add(tables_of(sizes));
     ASSERT_EQ(places.size(), sizes.size());
     for (std::size_t t = 0; t < sizes.size(); ++t) {
       std::uint64_t next = 0;
@@ -72,7 +81,7 @@ TEST(placement, balances_bytes_where_counting_chunks_would_not) {
   placement p(2, chunk_bytes);
   // Small, large, small, large: in turn by count, one shard would get both large ones.
   const std::vector<std::uint64_t> sizes{1, chunk_elements, 1, chunk_elements};
-  const auto places = p.add(sizes);
+  const auto places = p.add(tables_of(sizes));
   EXPECT_NE(places[1][0].shard, places[3][0].shard);
   EXPECT_EQ(spread(p), 0U);
 }
@@ -82,15 +91,15 @@ TEST(placement, is_a_function_of_its_calls) {
   const std::vector<std::uint64_t> second{1000};
   placement a(3, chunk_bytes);
   placement b(3, chunk_bytes);
-  EXPECT_EQ(a.add(first), b.add(first));
-  EXPECT_EQ(a.add(second), b.add(second));
+  EXPECT_EQ(a.add(tables_of(first)), b.add(tables_of(first)));
+  EXPECT_EQ(a.add(tables_of(second)), b.add(tables_of(second)));
   EXPECT_EQ(a.load_bytes(), b.load_bytes());
 }
 
 TEST(placement, later_tables_fill_the_emptier_shards) {
   placement p(2, chunk_bytes);
-  p.add(std::vector<std::uint64_t>{chunk_elements});
-  const auto later = p.add(std::vector<std::uint64_t>{chunk_elements});
+  p.add(tables_of({chunk_elements}));
+  const auto later = p.add(tables_of({chunk_elements}));
   EXPECT_EQ(later[0][0].shard, 1U);
   EXPECT_EQ(p.add({}).size(), 0U);
   EXPECT_EQ(spread(p), 0U);
@@ -99,7 +108,7 @@ TEST(placement, later_tables_fill_the_emptier_shards) {
 TEST(placement, keeps_equal_shards_within_one_chunk_over_many_batches) {
   placement p(5, chunk_bytes);
   for (std::uint64_t n = 1; n < 60; ++n) {
-    p.add(std::vector<std::uint64_t>{n * 7, n * 131});
+    p.add(tables_of({n * 7, n * 131}));
     EXPECT_LE(spread(p), chunk_bytes);
   }
 }
