@@ -56,15 +56,20 @@ runtime::expected<row_table> row_calls::open(std::string_view name, std::uint32_
     auto init = init_of(*options, spec.name);
     if (!init) return fail(init.error());
     spec.rows.init = *init;
-    if (auto lifetime = policies::set_lifetime({.admit_count = options->admit_count,
-                                                .candidates = options->admit_candidates,
-                                                .unseen = options->evict_unseen,
-                                                .rows = options->evict_rows,
-                                                .by = options->evict_by},
-                                               options->capacity, spec.rows);
-        !lifetime.ok())
-      return fail(lifetime.code(),
-                  "options of table '" + spec.name + "': " + lifetime.message());
+    const auto wrong = [&](const status& problem) {
+      return fail(problem.code(), "options of table '" + spec.name + "': " + problem.message());
+    };
+    policies::lifetime_options lifetime{.admit_count = options->admit_count,
+                                        .candidates = options->admit_candidates,
+                                        .unseen = options->evict_unseen,
+                                        .rows = options->evict_rows};
+    if (options->evict_by) {
+      const auto order = policies::eviction_order_of(*options->evict_by);
+      if (!order) return wrong(order.error());
+      lifetime.by = *order;
+    }
+    if (auto set = policies::set_lifetime(lifetime, options->capacity, spec.rows); !set.ok())
+      return wrong(set);
     spec.shape = {options->parts.value_or(policies::row_parts_default)};
   }
   const auto opened = home_.open(request);

@@ -153,11 +153,10 @@ bool read_lifetime(const section& from, std::optional<std::uint64_t> capacity,
                   read_clocks(evict, "unseen", options.unseen) &&
                   read_number(evict, "rows", rows_max, options.rows);
   if (!ok) return false;
-  auto order = runtime::eviction_order::lru;
-  if (evict.get("by") != nullptr) {
-    if (!evict.choice<runtime::eviction_order>("by", order, eviction_words)) return false;
-    options.by = policies::word_of(order);
-  }
+  using order = runtime::eviction_order;
+  if (evict.get("by") != nullptr &&
+      !evict.choice<order>("by", options.by.emplace(), policies::eviction_words))
+    return false;
   const auto set = policies::set_lifetime(options, capacity, into);
   if (!set.ok()) from.note(from.where(), from.shown() + ": " + set.message());
   return set.ok();
@@ -253,15 +252,10 @@ std::vector<policies::table_spec> read_tables(const section& from,
       table.init = read_init(own.child("init"));
     }
     table.optimizer = read_optimizer(own.child("optimizer"), job.optimizer);
-    if (ok && !has_rows && !runtime::steps_elements(table.optimizer.kind))
-      own.note(own.where(), own.shown() + ": optimizer '" +
-                                std::string(runtime::optimizer_name(table.optimizer.kind)) +
-                                "' steps tables of rows alone; allowed: " +
-                                runtime::dense_optimizer_names());
-    if (ok && has_rows)
-      if (const auto checked = policies::check_rows(table, job); !checked.ok())
-        own.note(own.where(), own.shown() + ": " + checked.message());
-    if (ok) tables.push_back(std::move(table));
+    if (!ok) continue;
+    if (const auto checked = policies::check_table(table, job); !checked.ok())
+      own.note(own.where(), own.shown() + ": " + checked.message());
+    tables.push_back(std::move(table));
   }
   return tables;
 }

@@ -34,11 +34,6 @@ inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
     TIDEGATE_OPTIMIZERS(TIDEGATE_WORD) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_WORD)};
 #undef TIDEGATE_WORD
 
-inline constexpr word_of<runtime::eviction_order> eviction_words[] = {
-    {"lru", runtime::eviction_order::lru},
-    {"lfu", runtime::eviction_order::lfu},
-    {"l2", runtime::eviction_order::l2}};
-
 inline constexpr word_of<runtime::schedule_kind> schedule_words[] = {
     {"constant", runtime::schedule_kind::constant},
     {"step", runtime::schedule_kind::step},

@@ -72,7 +72,7 @@ std::string lifetime_text(const policies::rows_spec& rows) {
   if (lifetime.unseen > 0) evict = "unseen: " + std::to_string(lifetime.unseen) + " clocks";
   if (lifetime.rows > 0)
     evict += (evict.empty() ? "" : ", ") + ("rows: " + std::to_string(lifetime.rows)) +
-             ", by: " + std::string(word(eviction_words, lifetime.by));
+             ", by: " + std::string(word(policies::eviction_words, lifetime.by));
   if (!evict.empty()) text += "\n        evict: {" + evict + "}";
   return text;
 }

@@ -24,18 +24,56 @@ status check_number(const std::string& name, std::uint64_t value, std::uint64_t 
   return refused(name + " " + std::to_string(value), "1 to " + std::to_string(most));
 }
 
+status check_rows(const table_spec& table, const job_spec& job) {
+  if (table.shape.size() != 1) return refused("parts are not one number", "one");
+  if (auto parts = check_number("parts", table.shape.front(), runtime::limits::row_parts_max);
+      !parts.ok())
+    return parts;
+  if (auto dim = check_number("dim", table.rows.dim, runtime::limits::row_dim_max); !dim.ok())
+    return dim;
+  if (auto room =
+          check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
+      !room.ok())
+    return room;
+  if (!is_valid(table.rows.lifetime, table.rows.capacity))
+    return refused("such numbers of admission or eviction", "those of docs/yaml.md");
+  const auto parts = table.shape.front();
+  if (table.rows.lifetime.rows > 0 && table.rows.lifetime.rows < parts)
+    return refused("evict.rows " + std::to_string(table.rows.lifetime.rows) + " in " +
+                       std::to_string(parts) + " parts",
+                   "one row for each part at least");
+  const auto of_part = part_lifetime(table.rows.lifetime, parts);
+  if (part_capacity(table.rows, parts) > runtime::limits::part_rows_max ||
+      of_part.candidates + runtime::lifetime_block > runtime::limits::part_rows_max)
+    return refused(
+        "room for " + std::to_string(table.rows.capacity) + " rows and " +
+            std::to_string(table.rows.lifetime.candidates) + " candidates in " +
+            std::to_string(parts) + " parts",
+        "some 2^29 rows, and as many candidates, for each part; more parts have room for "
+        "more");
+  if (auto optimizer = runtime::check_row_optimizer(table.optimizer); !optimizer.ok())
+    return optimizer;
+  if (table.optimizer.clip_value > 0)
+    return refused("optimizer.clip_value of a table of rows", "0");
+  if (table.rows.init.kind == init_kind::pushed || !std::isfinite(table.rows.init.value))
+    return refused("such first values of rows", "{uniform: a} or {constant: v}");
+  if (job.aggregators.kind != aggregators_kind::none)
+    return refused("aggregators do not sum rows yet", "a job without aggregators");
+  if (job.clip_norm > 0)
+    return refused("the norm of gradients of rows is not measured yet",
+                   "gradients.clip_norm: 0");
+  return {};
+}
+
 }  // namespace
 
-std::string_view word_of(runtime::eviction_order order) noexcept {
-  switch (order) {
-    case runtime::eviction_order::lru:
-      return "lru";
-    case runtime::eviction_order::lfu:
-      return "lfu";
-    case runtime::eviction_order::l2:
-      return "l2";
+runtime::expected<runtime::eviction_order> eviction_order_of(std::string_view word) {
+  std::string allowed;
+  for (const auto& [known, order] : eviction_words) {
+    if (known == word) return order;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(known);
   }
-  return "?";
+  return runtime::fail(refused("evict.by '" + std::string(word) + "'", allowed));
 }
 
 bool is_valid(const runtime::row_lifetime& lifetime, std::uint64_t capacity) noexcept {
@@ -80,54 +118,16 @@ status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t
   lifetime.admit_count = static_cast<std::uint32_t>(count);
   if (options.rows) into.capacity = lifetime.rows;
   if (!lifetime.admits_at_once() && !options.candidates) lifetime.candidates = into.capacity;
-  if (!options.by) return {};
-  for (const auto order : runtime::eviction_orders)
-    if (word_of(order) == *options.by) {
-      lifetime.by = order;
-      return {};
-    }
-  return refused("evict.by '" + std::string(*options.by) + "'", "lru, lfu, l2");
+  lifetime.by = options.by.value_or(lifetime.by);
+  return {};
 }
 
-status check_rows(const table_spec& table, const job_spec& job) {
-  if (table.shape.size() != 1) return refused("parts are not one number", "one");
-  if (auto parts = check_number("parts", table.shape.front(), runtime::limits::row_parts_max);
-      !parts.ok())
-    return parts;
-  if (auto dim = check_number("dim", table.rows.dim, runtime::limits::row_dim_max); !dim.ok())
-    return dim;
-  if (auto room =
-          check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
-      !room.ok())
-    return room;
-  if (!is_valid(table.rows.lifetime, table.rows.capacity))
-    return refused("such numbers of admission or eviction", "those of docs/yaml.md");
-  const auto parts = table.shape.front();
-  if (table.rows.lifetime.rows > 0 && table.rows.lifetime.rows < parts)
-    return refused("evict.rows " + std::to_string(table.rows.lifetime.rows) + " in " +
-                       std::to_string(parts) + " parts",
-                   "one row for each part at least");
-  const auto of_part = part_lifetime(table.rows.lifetime, parts);
-  if (part_capacity(table.rows, parts) > runtime::limits::part_rows_max ||
-      of_part.candidates + runtime::lifetime_block > runtime::limits::part_rows_max)
-    return refused(
-        "room for " + std::to_string(table.rows.capacity) + " rows and " +
-            std::to_string(table.rows.lifetime.candidates) + " candidates in " +
-            std::to_string(parts) + " parts",
-        "some 2^29 rows, and as many candidates, for each part; more parts have room for "
-        "more");
-  if (auto optimizer = runtime::check_row_optimizer(table.optimizer); !optimizer.ok())
-    return optimizer;
-  if (table.optimizer.clip_value > 0)
-    return refused("optimizer.clip_value of a table of rows", "0");
-  if (table.rows.init.kind == init_kind::pushed || !std::isfinite(table.rows.init.value))
-    return refused("such first values of rows", "{uniform: a} or {constant: v}");
-  if (job.aggregators.kind != aggregators_kind::none)
-    return refused("aggregators do not sum rows yet", "a job without aggregators");
-  if (job.clip_norm > 0)
-    return refused("the norm of gradients of rows is not measured yet",
-                   "gradients.clip_norm: 0");
-  return {};
+status check_table(const table_spec& table, const job_spec& job) {
+  if (table.has_rows()) return check_rows(table, job);
+  if (fits_optimizer(table, table.optimizer.kind)) return {};
+  return refused("optimizer '" + std::string(runtime::optimizer_name(table.optimizer.kind)) +
+                     "' steps tables of rows alone",
+                 runtime::dense_optimizer_names());
 }
 
 }  // namespace tidegate::policies

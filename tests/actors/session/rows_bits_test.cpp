@@ -68,7 +68,7 @@ row_table_options options_of(const setting& options) {
   if (lifetime.unseen > 0) wanted.evict_unseen = lifetime.unseen;
   if (lifetime.rows > 0) {
     wanted.evict_rows = lifetime.rows;
-    wanted.evict_by = std::string(policies::word_of(lifetime.by));
+    wanted.evict_by = policies::eviction_words[static_cast<std::size_t>(lifetime.by)].first;
   }
   return wanted;
 }
