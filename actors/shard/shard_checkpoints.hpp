@@ -47,9 +47,7 @@ class shard_checkpoints {
   void part_written(std::uint64_t token, const policies::written_file& file,
                     const std::string& failure);
   // Returns the checkpoint whose part is being taken or written, or was last.
-  policies::checkpoint_id under_way(std::uint64_t token) const {
-    return jobs_.at(token).part.report().id;
-  }
+  policies::checkpoint_id under_way(std::uint64_t token) const { return jobs_.at(token).taken; }
 
  private:
   struct job_files {

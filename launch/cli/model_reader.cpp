@@ -126,8 +126,6 @@ runtime::expected<std::vector<float>> model_reader::read(const stretch_of_table&
     return result;
   }
   const auto& part = about(of.table, of.first);
-  const auto numbers = numbers_of(of.table, of.first);
-  if (!numbers) return numbers;
   std::vector<float> values;
   if (of.of == content::values) {
     values.resize(array_floats(part, values_array));
@@ -135,6 +133,8 @@ runtime::expected<std::vector<float>> model_reader::read(const stretch_of_table&
     if (!read.ok()) return fail(std::move(read));
   }
   if (of.of == content::values && !since_) return values;
+  const auto numbers = numbers_of(of.table, of.first);
+  if (!numbers) return numbers;
   const std::size_t width = of.of == content::values ? part.rows.dim : floats_per_number;
   result.reserve(of.floats);
   for (std::uint64_t row = 0; row < part.row_count; ++row) {

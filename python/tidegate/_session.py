@@ -108,8 +108,9 @@ class Session:
         is not applied. `admit_candidates`: ids whose pushes are counted, at most (as many as rows). `evict_unseen`: a
         row that nobody has pushed for so many clocks is erased, and an id without one counted anew, in a step of its
         part up to a sixteenth of that time later. `evict_rows`: rows at most, no fewer than parts, in place of
-        `capacity`; where a step leaves more in a part, which has its share, those above 15/16 of it are erased, by `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least
-        often) or "l2" (with the least sum of squares). An id whose row is erased begins anew when it is pushed again.
+        `capacity`; where a step leaves more in a part, which has its share, those above 15/16 of it are erased, by
+        `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least often) or "l2" (with
+        the least sum of squares). An id whose row is erased begins anew when it is pushed again.
 
         Blocks until the table can be used.
         """

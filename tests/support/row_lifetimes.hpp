@@ -29,13 +29,13 @@ class row_lifetimes {
   explicit row_lifetimes(const runtime::row_lifetime& rules) : rules_(rules) {}
 
   // A step of this clock, with a push of these ids, which ascend.
-  void step(std::uint64_t clock, std::span<const std::uint64_t> ids, const observer& told) {
+  void step(std::uint64_t clock, std::span<const std::uint64_t> ids, const observer& watch) {
     constexpr std::size_t block = 4096;
     const auto before = now_;
     now_ = std::max(now_, clock);
     const auto period = rules_.unseen < 32 ? 1 : rules_.unseen / 16;
     if (rules_.unseen > 0 && now_ / period != before / period) {
-      forget_unseen(rows_, told.erased);
+      forget_unseen(rows_, watch.erased);
       forget_unseen(candidates_, {});
     }
     for (std::size_t first = 0; first < ids.size(); first += block) {
@@ -57,14 +57,14 @@ class row_lifetimes {
         auto& seen = rows_[id];
         seen.clock = now_;
         ++seen.pushes;
-        told.stepped(id);
+        watch.stepped(id);
       }
       using order = runtime::eviction_order;
       const auto worth = [&](std::uint64_t id, const use& seen) {
         if (rules_.by == order::lfu) return static_cast<double>(seen.pushes);
-        return rules_.by == order::l2 ? told.squares(id) : 0.0;
+        return rules_.by == order::l2 ? watch.squares(id) : 0.0;
       };
-      if (rules_.rows > 0) shrink(rows_, rules_.rows, worth, told.erased);
+      if (rules_.rows > 0) shrink(rows_, rules_.rows, worth, watch.erased);
     }
   }
 
