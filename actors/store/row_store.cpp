@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -28,6 +29,13 @@ std::array<std::uint32_t, policies::versions_kept_max> kept_names() {
   return names;
 }
 
+// Multiples of the golden ratio: however many parts a shard has, they lie evenly in [0, 1).
+double lead_of(std::uint32_t slot) noexcept {
+  constexpr double golden_ratio = 0.6180339887498949;
+  const double at = slot * golden_ratio;
+  return at - std::floor(at);
+}
+
 }  // namespace
 
 status row_store::add_table(const policies::open_table_call& table,
@@ -44,7 +52,8 @@ status row_store::add_table(const policies::open_table_call& table,
                     .optimizer = table.optimizer,
                     .initial = is_constant ? runtime::initial_kind::constant
                                            : runtime::initial_kind::uniform,
-                    .initial_scale = table.rows.init.value};
+                    .initial_scale = table.rows.init.value,
+                    .page_lead = lead_of(chunk.slot)};
     options.lifetime = policies::part_lifetime(table.rows.lifetime, parts);
     options.keeps = keeps;
     const auto most_candidates = options.lifetime.candidates > 0

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/limits.hpp"
+#include "runtime/base/prefetch.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::actors {
@@ -12,6 +13,9 @@ using runtime::errc;
 using runtime::status;
 
 namespace {
+
+// Rows ahead of the one that is copied: they come from anywhere in the table.
+constexpr std::size_t rows_ahead = 12;
 
 // Of a page, of which there is one of each part at a time.
 std::uint64_t page_bytes(std::uint32_t parts) {
@@ -47,10 +51,10 @@ status worker_rows::check_size(const char* doing, std::uint64_t bytes, std::size
 
 runtime::expected<worker_rows::part_list> worker_rows::write_push(
     std::uint32_t half, std::span<const std::uint64_t> ids, std::span<const float> gradients) {
-  writer_.begin(ids, key_, parts_);
+  sorted_.begin(ids, key_, parts_);
   part_list touched;
   for (std::uint32_t part = 0; part < parts_; ++part) {
-    const auto rows = writer_.rows_of(part);
+    const auto rows = sorted_.rows_of(part);
     if (rows == 0) continue;
     if (auto fits = check_size("push", runtime::row_batch_bytes(rows, dim_), ids.size());
         !fits.ok())
@@ -59,18 +63,18 @@ runtime::expected<worker_rows::part_list> worker_rows::write_push(
   }
   for (const auto part : touched) {
     auto& memory = batches_[half][part];
-    const auto bytes = runtime::row_batch_bytes(writer_.rows_of(part), dim_);
-    writer_.write(part, gradients, dim_, memory.resize(bytes));
+    const auto bytes = runtime::row_batch_bytes(sorted_.rows_of(part), dim_);
+    sorted_.write(part, gradients, dim_, memory.resize(bytes));
   }
   return touched;
 }
 
 runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     std::span<const std::uint64_t> ids) {
-  lookup_.begin(ids, key_, parts_);
+  sorted_.begin(ids, key_, parts_);
   part_list asked;
   for (std::uint32_t part = 0; part < parts_; ++part) {
-    const auto rows = lookup_.rows_of(part);
+    const auto rows = sorted_.rows_of(part);
     if (rows == 0) continue;
     const auto bytes =
         std::max(runtime::gather_answer_bytes(rows, dim_), runtime::gather_request_bytes(rows));
@@ -79,9 +83,9 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     asked.push_back(part);
   }
   for (const auto part : asked) {
-    const auto rows = lookup_.rows_of(part);
+    const auto rows = sorted_.rows_of(part);
     const auto memory = requests_[part].resize(runtime::gather_request_bytes(rows));
-    lookup_.write_ids(part, runtime::begin_gather(memory, rows));
+    sorted_.write_ids(part, runtime::begin_gather(memory, rows));
     auto& answer = answers_[part];
     answer.bytes = answer.memory.resize(runtime::gather_answer_bytes(rows, dim_));
     answer.is_page = false;
@@ -103,22 +107,32 @@ std::span<const std::byte> worker_rows::request(std::uint32_t part,
 
 worker_rows::outcome worker_rows::scatter(std::span<float> out) {
   outcome result;
+  found_.assign(out.size() / dim_, nullptr);
   for (std::uint32_t part = 0; part < parts_; ++part) {
-    const auto rows = lookup_.rows_of(part);
     auto& place = places_[part];
-    if (rows == 0 || place.state == reading::is_done) continue;
-    if (place.is_leased) {
-      place.state = read_in_place(part, out, result) ? reading::is_done : reading::was_late;
-      if (place.state == reading::was_late) result.unread.push_back(part);
-      continue;
-    }
-    const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());
-    lookup_.scatter(part, {values, std::size_t{rows} * dim_}, dim_, out);
+    if (sorted_.rows_of(part) == 0 || place.state == reading::is_done) continue;
+    if (!place.is_leased)
+      scatter_answer(part, out);
+    else
+      place.state = find_in_place(part, out, result) ? reading::is_found : reading::was_late;
+  }
+  copy_found(out);
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    auto& place = places_[part];
+    if (sorted_.rows_of(part) == 0) continue;
+    if (place.state == reading::is_found)
+      place.state = place.rows.still_holds() ? reading::is_done : reading::was_late;
+    if (place.is_leased && place.state == reading::was_late) result.unread.push_back(part);
   }
   return result;
 }
 
-bool worker_rows::read_in_place(std::uint32_t part, std::span<float> out, outcome& result) {
+void worker_rows::scatter_answer(std::uint32_t part, std::span<float> out) {
+  const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());
+  sorted_.scatter(part, {values, std::size_t{sorted_.rows_of(part)} * dim_}, dim_, out);
+}
+
+bool worker_rows::find_in_place(std::uint32_t part, std::span<float> out, outcome& result) {
   auto& place = places_[part];
   const auto lease = runtime::decode_lease(place.lease);
   const auto opened = lease ? place.rows.open(*lease, dim_) : lease.error();
@@ -128,7 +142,18 @@ bool worker_rows::read_in_place(std::uint32_t part, std::span<float> out, outcom
     return false;
   }
   const auto ids = runtime::checked_row_request(requests_[part].bytes()).ids;
-  return place.rows.gather(ids, lookup_, part, out);
+  place.rows.find(ids, sorted_, part, found_, out);
+  return true;
+}
+
+// In the order of the caller's ids, whatever their parts: what is written lies side by side.
+void worker_rows::copy_found(std::span<float> out) const {
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    const auto ahead = i + rows_ahead;
+    if (ahead < found_.size() && found_[ahead] != nullptr)
+      runtime::prefetch(found_[ahead], dim_);
+    if (found_[i] != nullptr) std::copy_n(found_[i], dim_, out.data() + i * dim_);
+  }
 }
 
 void worker_rows::let_go() {

@@ -81,7 +81,7 @@ class worker_rows {
     std::uint64_t filled = 0;  // by what arrives
   };
   // What has become of a part that is read in place.
-  enum class reading : std::uint8_t { waits, is_done, was_late };
+  enum class reading : std::uint8_t { waits, is_found, is_done, was_late };
   // Of a part whose shard is on this host.
   struct place_in_shard {
     runtime::leased_rows rows;
@@ -93,7 +93,11 @@ class worker_rows {
     reading state = reading::waits;           // of the gather under way
   };
 
-  bool read_in_place(std::uint32_t part, std::span<float> out, outcome& result);
+  // Puts the rows of an answer where their ids were.
+  void scatter_answer(std::uint32_t part, std::span<float> out);
+  // Finds the rows of a part in the memory of its shard; returns false if it cannot be read.
+  bool find_in_place(std::uint32_t part, std::span<float> out, outcome& result);
+  void copy_found(std::span<float> out) const;
   runtime::status check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const;
 
   std::string name_;
@@ -101,12 +105,12 @@ class worker_rows {
   std::uint32_t parts_;
   std::uint64_t key_;
   std::uint32_t page_rows_;
-  runtime::batch_writer writer_;  // of pushes
-  runtime::batch_writer lookup_;  // of the pull under way
+  runtime::batch_writer sorted_;  // ids of the pull under way, or of the last push
   std::array<std::vector<runtime::cache_lines>, policies::gradient_halves> batches_;  // by part
   std::vector<runtime::cache_lines> requests_;
   std::vector<answer_room> answers_;
   std::vector<place_in_shard> places_;
+  std::vector<const float*> found_;  // of ids that are read in place: where their values lie
 };
 
 }  // namespace tidegate::actors

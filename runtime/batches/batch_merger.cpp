@@ -55,7 +55,9 @@ void batch_merger::sum_row(float* out) const {
   }
 }
 
-std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* values) {
+template <class Take>
+std::size_t batch_merger::take_rows(std::size_t rows_max, std::uint64_t* ids,
+                                    const Take& take) {
   std::size_t rows = 0;
   for (; rows < rows_max && !cursors_.empty(); ++rows) {
     const auto least = least_of(cursors_);
@@ -67,10 +69,23 @@ std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* 
       any_ends |= !at.advance();
     }
     ids[rows] = least;
-    sum_row(values + rows * dim_);
+    take(rows);
     if (any_ends) drop_ended(cursors_);
   }
   return rows;
+}
+
+std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, float* values) {
+  return take_rows(rows_max, ids, [&](std::size_t row) { sum_row(values + row * dim_); });
+}
+
+std::size_t batch_merger::next(std::size_t rows_max, std::uint64_t* ids, const float** rows,
+                               float* values) {
+  return take_rows(rows_max, ids, [&](std::size_t row) {
+    rows[row] = gradients_.size() == 1 ? static_cast<const float*>(gradients_.front().data)
+                                       : values + row * dim_;
+    if (gradients_.size() > 1) sum_row(values + row * dim_);
+  });
 }
 
 std::uint64_t batch_merger::rows_left() {

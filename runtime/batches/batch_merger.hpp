@@ -32,6 +32,9 @@ class batch_merger {
   // or there are no more; returns how many it has appended. `ids` has room for `rows_max`,
   // `values` for as many times dim.
   std::size_t next(std::size_t rows_max, std::uint64_t* ids, float* values);
+  // Likewise, but rows[i] is where the sum lies: in the batch of the rank that is the only one
+  // to have pushed the row, or in `values`.
+  std::size_t next(std::size_t rows_max, std::uint64_t* ids, const float** rows, float* values);
 
   // Returns how many rows are left, each id counted once: looks through all ids.
   std::uint64_t rows_left();
@@ -48,6 +51,9 @@ class batch_merger {
   };
 
   void sum_row(float* out) const;  // of gradients_
+  // Calls take(i) for the i-th row, whose gradients are in gradients_.
+  template <class Take>
+  std::size_t take_rows(std::size_t rows_max, std::uint64_t* ids, const Take& take);
   static std::uint64_t least_of(const std::vector<cursor>& cursors);
 
   std::vector<cursor> cursors_;   // of batches with rows left, ascending in rank

@@ -25,6 +25,11 @@ void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
                          std::uint32_t parts) {
   TIDEGATE_ASSERT(parts >= 1 && parts <= limits::row_parts_max, "a number of parts");
   TIDEGATE_ASSERT(ids.size() < ~std::uint32_t{0}, "a push whose ids can be counted");
+  const bool is_known = key == key_ && begins_.size() == parts + std::size_t{1} &&
+                        std::equal(ids.begin(), ids.end(), ids_.begin(), ids_.end());
+  if (is_known) return;
+  ids_.assign(ids.begin(), ids.end());
+  key_ = key;
   entries_.resize(ids.size());
   spare_.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)

@@ -17,7 +17,8 @@ namespace tidegate::runtime {
 class batch_writer {
  public:
   // Takes in the ids of a push; those of the push before are forgotten. `parts`, `key`: see
-  // part_of_row().
+  // part_of_row(). Takes less time if they are the same as before, as those are of a push that
+  // follows a pull.
   void begin(std::span<const std::uint64_t> ids, std::uint64_t key, std::uint32_t parts);
 
   // Returns how many rows the batch of a part has: its ids, each counted once.
@@ -59,6 +60,8 @@ class batch_writer {
   void sort_by_part(std::uint32_t parts);
   void count_rows(std::uint32_t parts);
 
+  std::vector<std::uint64_t> ids_;  // as begin() was given them
+  std::uint64_t key_ = 0;
   std::vector<entry> entries_;  // by part, then id, then index
   std::vector<entry> spare_;
   std::vector<std::uint32_t> begins_;  // of parts among the entries, and their end

@@ -6,16 +6,8 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
-#include "runtime/base/prefetch.hpp"
 
 namespace tidegate::runtime {
-
-namespace {
-
-// Rows ahead of the one that is copied: they come from anywhere in the part.
-constexpr std::size_t rows_ahead = 12;
-
-}  // namespace
 
 status leased_rows::open(const row_lease& lease, std::uint32_t dim) {
   const bool is_mapped = reader_ && lease_.place == lease.place;
@@ -31,8 +23,8 @@ status leased_rows::open(const row_lease& lease, std::uint32_t dim) {
   return {};
 }
 
-bool leased_rows::gather(std::span<const std::uint64_t> ids, const batch_writer& places,
-                         std::uint32_t part, std::span<float> out) {
+void leased_rows::find(std::span<const std::uint64_t> ids, const batch_writer& places,
+                       std::uint32_t part, std::span<const float*> rows, std::span<float> out) {
   TIDEGATE_ASSERT(reader_ && ids.size() == places.rows_of(part), "the ids of a part");
   const auto& view = reader_->view();
   const std::size_t dim = view.dim();
@@ -40,17 +32,16 @@ bool leased_rows::gather(std::span<const std::uint64_t> ids, const batch_writer&
   view.index().find(ids, numbers_);
   const auto& slabs = view.slabs();
   places.visit_ids(part, [&](std::size_t row, std::size_t index) {
-    const auto ahead = row + rows_ahead;
-    if (ahead < numbers_.size() && numbers_[ahead] != no_row)
-      prefetch(slabs.values(numbers_[ahead]), dim);
-    const auto to = out.subspan(index * dim, dim);
-    if (numbers_[row] == no_row)
-      write_initial(lease_.place.initial, ids[row], to);
-    else
-      std::copy_n(slabs.values(numbers_[row]), dim, to.data());
+    const bool exists = numbers_[row] != no_row;
+    rows[index] = exists ? slabs.values(numbers_[row]) : nullptr;
+    if (!exists) write_initial(lease_.place.initial, ids[row], out.subspan(index * dim, dim));
   });
+}
+
+bool leased_rows::still_holds() const {
   row_view::end_of_read();
-  return view.version() == lease_.version || is_planted(planted_bug::row_lease_not_checked);
+  return reader_->view().version() == lease_.version ||
+         is_planted(planted_bug::row_lease_not_checked);
 }
 
 }  // namespace tidegate::runtime

@@ -23,11 +23,15 @@ class leased_rows {
   // Lets go of the memory, which open() maps again.
   void close() { reader_.reset(); }
 
-  // Writes the values of a part's rows to where their ids are in what `places` was given, of
-  // which `ids` are those of this part, ascending. Returns false if somebody has written since
-  // the owner gave the lease that was opened last: then what was written means nothing.
-  bool gather(std::span<const std::uint64_t> ids, const batch_writer& places,
-              std::uint32_t part, std::span<float> out);
+  // Finds the rows of a part in its owner's memory: rows[i] is where the values of the i-th of
+  // the ids lie that `places` was given, of which `ids` are those of this part, ascending. Of
+  // a row that does not exist it is null, and its first values are written to `out`, which has
+  // room for all of them.
+  void find(std::span<const std::uint64_t> ids, const batch_writer& places, std::uint32_t part,
+            std::span<const float*> rows, std::span<float> out);
+  // Returns false if somebody has written since the owner gave the lease that was opened last:
+  // then what has been found and read means nothing.
+  bool still_holds() const;
 
  private:
   std::optional<row_reader> reader_;

@@ -39,35 +39,45 @@ status row_part::apply(const step& next, std::span<const batch_merger::input> ba
 
 status row_part::sum_and_update(const step& next,
                                 std::span<const batch_merger::input> batches) {
-  if (batches.size() == 1 && !next.keeps_sum)
-    return update(next.options, batches.front().batch.ids, batches.front().batch.values);
+  if (batches.size() == 1 && !next.keeps_sum) {
+    const auto& batch = batches.front().batch;
+    return update(next.options, batch.ids, rows_of(batch.values));
+  }
   merger_.begin(batches, dim());
   if (next.keeps_sum) {
     auto& sum = sums_[next.options.clock % sums_kept];
     const auto rows = static_cast<std::uint32_t>(merger_.rows_left());
     const auto room = begin_row_batch(sum.resize(row_batch_bytes(rows, dim())), rows, dim());
     merger_.next(rows, room.ids.data(), room.values.data());
-    return update(next.options, room.ids, room.values);
+    return update(next.options, room.ids, rows_of(room.values));
   }
   ids_.resize(block_rows);
   values_.resize(block_rows * dim());
-  while (const auto rows = merger_.next(block_rows, ids_.data(), values_.data())) {
-    auto updated = update(next.options, std::span(ids_).first(rows),
-                          std::span(values_).first(rows * dim()));
+  gradients_.resize(block_rows);
+  while (const auto rows =
+             merger_.next(block_rows, ids_.data(), gradients_.data(), values_.data())) {
+    auto updated =
+        update(next.options, std::span(ids_).first(rows), std::span(gradients_).first(rows));
     if (!updated.ok()) return updated;
   }
   return {};
 }
 
+std::span<const float* const> row_part::rows_of(std::span<const float> values) {
+  gradients_.resize(values.size() / dim());
+  for (std::size_t i = 0; i < gradients_.size(); ++i) gradients_[i] = values.data() + i * dim();
+  return gradients_;
+}
+
 // Blocks of a step are the same for whoever makes it.
 status row_part::update(const row_step& step, std::span<const std::uint64_t> ids,
-                        std::span<const float> gradients) {
+                        std::span<const float* const> gradients) {
   if (options_.lifetime.admits_at_once() && options_.lifetime.is_eternal())
     return update_block(step, ids, gradients);
   for (std::size_t first = 0; first < ids.size(); first += lifetime_block) {
     const auto count = std::min(lifetime_block, ids.size() - first);
     const auto some = ids.subspan(first, count);
-    const auto of_some = gradients.subspan(first * dim(), count * dim());
+    const auto of_some = gradients.subspan(first, count);
     admitted_rows admitted{some, of_some};
     if (candidates_)
       if (auto counted = admit(admitted); !counted.ok()) return counted;
@@ -81,10 +91,10 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
 }
 
 status row_part::update_block(const row_step& step, std::span<const std::uint64_t> ids,
-                              std::span<const float> gradients) {
+                              std::span<const float* const> gradients) {
   auto noted = step;
   noted.latest = clock_;
-  if (!versions_.notes()) return table_.update(noted, ids, gradients);
+  if (!versions_.notes()) return table_.update(noted, ids, gradients, {});
   const auto [values, existed] = versions_.room_for(ids);
   auto updated = table_.update(noted, ids, gradients, {.values = values, .is_new = existed});
   for (auto& row : existed) row = row == 0 ? 1 : 0;
@@ -110,8 +120,7 @@ status row_part::admit(admitted_rows& block) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (numbers_[i] == no_row && admitted_[next++] == 0) continue;
     admitted_ids_.push_back(ids[i]);
-    const auto* const of_row = gradients.data() + i * dim();
-    admitted_gradients_.insert(admitted_gradients_.end(), of_row, of_row + dim());
+    admitted_gradients_.push_back(gradients[i]);
   }
   block = {admitted_ids_, admitted_gradients_};
   return {};

@@ -134,15 +134,18 @@ class row_part {
         versions_(options.keeps, options.rows.dim) {}
 
   status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
+  // gradients[i] is where that of ids[i] lies.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
-                std::span<const float> gradients);
+                std::span<const float* const> gradients);
   status update_block(const row_step& step, std::span<const std::uint64_t> ids,
-                      std::span<const float> gradients);
+                      std::span<const float* const> gradients);
+  // Returns where each of these rows lies, until the next call.
+  std::span<const float* const> rows_of(std::span<const float> values);
   // A block of a step. admit() takes out what is pushed of ids that have no row and are not
   // admitted with this step.
   struct admitted_rows {
     std::span<const std::uint64_t> ids;
-    std::span<const float> gradients;
+    std::span<const float* const> gradients;
   };
   status admit(admitted_rows& block);
   void evict(const std::vector<std::uint64_t>& ids);
@@ -170,11 +173,12 @@ class row_part {
   batch_merger merger_;
   std::vector<std::uint64_t> ids_;  // of a block
   std::vector<float> values_;
+  std::vector<const float*> gradients_;
   std::vector<row_number> numbers_;
   std::vector<std::uint64_t> new_ids_;  // of a block: those without a row
   std::vector<std::uint8_t> admitted_;
   std::vector<std::uint64_t> admitted_ids_;
-  std::vector<float> admitted_gradients_;
+  std::vector<const float*> admitted_gradients_;
 };
 
 }  // namespace tidegate::runtime

@@ -18,7 +18,7 @@ namespace {
 
 template <std::size_t StatesPerColumn, class Step>
 void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
-              std::span<const row_number> rows, const float* gradients) {
+              std::span<const row_number> rows, const float* const* gradients) {
   const auto state_floats = StatesPerColumn == 0 ? 1 : StatesPerColumn * at.dim;
   const auto ahead = rows_ahead(at.dim);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -31,15 +31,15 @@ void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
     const auto row = rows[i];
     if (at.before != nullptr)
       std::copy_n(at.values + row * at.value_stride, at.dim, at.before + i * at.dim);
-    step(gradients + i * at.dim, at.values + row * at.value_stride,
-         at.states + row * at.state_stride, at.dim);
+    step(gradients[i], at.values + row * at.value_stride, at.states + row * at.state_stride,
+         at.dim);
     at.uses[row].clock = clock;
     ++at.uses[row].pushes;
   }
 }
 
 void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
-               std::span<const row_number> rows, const float* gradients) {
+               std::span<const row_number> rows, const float* const* gradients) {
   namespace dense = kernels::HWY_NAMESPACE;
   switch (c.kind) {
     case optimizer_kind::sgd:
@@ -72,7 +72,7 @@ HWY_EXPORT(step_here);
 }  // namespace
 
 void step_rows(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
-               std::span<const row_number> rows, const float* gradients) {
+               std::span<const row_number> rows, const float* const* gradients) {
   HWY_DYNAMIC_DISPATCH(step_here)(c, clock, at, rows, gradients);
 }
 

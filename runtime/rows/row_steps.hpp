@@ -25,9 +25,9 @@ struct row_arrays {
   float* before = nullptr;
 };
 
-// Steps the row rows[i] with gradients[i * dim, (i + 1) * dim), one after the other, and notes
+// Steps the row rows[i] with the `dim` floats at gradients[i], one after the other, and notes
 // the clock and the push in its use. There is no no_row among `rows`.
 void step_rows(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
-               std::span<const row_number> rows, const float* gradients);
+               std::span<const row_number> rows, const float* const* gradients);
 
 }  // namespace tidegate::runtime::rows

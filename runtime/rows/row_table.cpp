@@ -18,6 +18,11 @@ namespace {
 // made in pages that are there.
 constexpr std::size_t make_block = 4096;
 
+// The lead of an array that grows as another does.
+double opposite(double lead) noexcept {
+  return lead < 0.5 ? lead + 0.5 : lead - 0.5;
+}
+
 // Readers see an odd version while it lives.
 class change {
  public:
@@ -64,11 +69,11 @@ row_table::row_table(segment memory, const row_layout& layout, const row_table_o
       index_(memory_.data() + layout.index_begin, layout.index, options.seed),
       slabs_(memory_.data(), layout),
       bucket_pages_(layout.index_begin + layout.index.buckets,
-                    layout.index_begin + layout.index.bytes),
-      value_pages_(layout.values, layout.states),
-      state_pages_(layout.states, layout.ids),
-      id_pages_(layout.ids, layout.uses),
-      use_pages_(layout.uses, layout.bytes) {}
+                    layout.index_begin + layout.index.bytes, options.page_lead),
+      value_pages_(layout.values, layout.states, options.page_lead),
+      state_pages_(layout.states, layout.ids, opposite(options.page_lead)),
+      id_pages_(layout.ids, layout.uses, options.page_lead),
+      use_pages_(layout.uses, layout.bytes, opposite(options.page_lead)) {}
 
 row_view row_table::view() const noexcept {
   return {memory_.data(), layout_, initial_};
@@ -145,11 +150,11 @@ expected<std::size_t> row_table::find_or_create(std::span<const std::uint64_t> i
 }
 
 status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,
-                         std::span<const float> gradients, const before_step& before) {
-  TIDEGATE_ASSERT(gradients.size() == ids.size() * layout_.shape.dim,
-                  "a gradient for each value");
-  TIDEGATE_ASSERT(before.values.empty() || before.values.size() == gradients.size(),
-                  "a place for each value");
+                         std::span<const float* const> gradients, const before_step& before) {
+  TIDEGATE_ASSERT(gradients.size() == ids.size(), "a gradient for each row");
+  TIDEGATE_ASSERT(
+      before.values.empty() || before.values.size() == ids.size() * layout_.shape.dim,
+      "a place for each value");
   const change changed(memory_.data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
@@ -166,6 +171,15 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
                   rows, gradients.data());
   std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
   return {};
+}
+
+status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,
+                         std::span<const float> gradients) {
+  const std::size_t dim = layout_.shape.dim;
+  TIDEGATE_ASSERT(gradients.size() == ids.size() * dim, "a gradient for each value");
+  gradients_.resize(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) gradients_[i] = gradients.data() + i * dim;
+  return update(step, ids, gradients_, {});
 }
 
 status row_table::put(std::span<const std::uint64_t> ids, std::span<const float> values,

@@ -34,6 +34,9 @@ struct row_table_options {
   optimizer_options optimizer;
   initial_kind initial = initial_kind::uniform;
   float initial_scale = 0.01F;
+  // How far its pages are made ahead, in [0, 1): tables that grow alike have others, so that
+  // they do not all wait for the kernel at the same time.
+  double page_lead = 0;
 };
 
 // What another process of this host needs to read a table in place.
@@ -62,16 +65,15 @@ class row_table {
     std::span<float> values = {};
     std::span<std::uint8_t> is_new = {};
   };
-  // One optimizer step of the row of each id, with gradients[i * dim, (i + 1) * dim). The ids
+  // One optimizer step of the row of each id, with the `dim` floats at gradients[i]. The ids
   // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
   // Errors: over_limit (the table is full); then nothing has changed. Allocates only where a
   // batch is larger than all before.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
-                std::span<const float> gradients, const before_step& before);
+                std::span<const float* const> gradients, const before_step& before);
+  // Likewise, with gradients[i * dim, (i + 1) * dim).
   status update(const row_step& step, std::span<const std::uint64_t> ids,
-                std::span<const float> gradients) {
-    return update(step, ids, gradients, {});
-  }
+                std::span<const float> gradients);
 
   // Makes or overwrites rows with all that a row has, as it was in another table of this shape:
   // of ids[i] values [i * dim, (i + 1) * dim), as much state as the optimizer has, and its use.
@@ -123,6 +125,7 @@ class row_table {
   rows::pages_ahead use_pages_;
   std::vector<row_number> rows_;  // of a batch
   std::vector<std::uint8_t> added_;
+  std::vector<const float*> gradients_;
 };
 
 }  // namespace tidegate::runtime

@@ -82,6 +82,26 @@ TEST(batch_merger, sums_each_row_over_the_ranks_that_have_it) {
   }
 }
 
+TEST(batch_merger, leaves_rows_of_one_rank_where_they_lie) {
+  batch_merger merger;
+  const pushed_batches of(4, 3, 5);
+  const auto expected = of.sums();
+  merger.begin(of.inputs, of.dim);
+  std::vector<std::uint64_t> ids(expected.size());
+  std::vector<const float*> rows(expected.size());
+  std::vector<float> values(expected.size() * of.dim, -1.0F);
+  ASSERT_EQ(merger.next(ids.size(), ids.data(), rows.data(), values.data()), expected.size());
+  std::size_t in_place = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(std::memcmp(rows[i], expected.at(ids[i]).data(), of.dim * sizeof(float)), 0);
+    if (rows[i] == values.data() + i * of.dim) continue;
+    ++in_place;
+    EXPECT_EQ(values[i * of.dim], -1.0F) << "nothing is written for it";
+  }
+  EXPECT_GT(in_place, 0U);
+  EXPECT_LT(in_place, ids.size());
+}
+
 // An aggregator sums some ranks first; the bits stay.
 TEST(batch_merger, of_sums_gives_what_it_gives_of_all) {
   batch_merger merger;

@@ -51,6 +51,19 @@ TEST(batch_writer, splits_a_push_into_parts_and_sums_what_comes_twice) {
         }
 }
 
+TEST(batch_writer, takes_the_ids_of_before_into_other_parts) {
+  batch_writer writer;
+  const random_push push(5, 300, 1000, 3);
+  for (const auto& [key, parts] : {std::pair{1U, 4U}, {1U, 4U}, {1U, 6U}, {2U, 6U}, {1U, 4U}}) {
+    writer.begin(push.ids, key, parts);
+    ASSERT_EQ(rows_of_parts(writer, push.gradients, 3, key, parts), push.rows(3));
+  }
+  auto turned = push;
+  std::reverse(turned.ids.begin(), turned.ids.end());
+  writer.begin(turned.ids, 1, 4);
+  ASSERT_EQ(rows_of_parts(writer, turned.gradients, 3, 1, 4), turned.rows(3));
+}
+
 TEST(batch_writer, takes_every_id) {
   const std::vector<std::uint64_t> ids = {~std::uint64_t{0}, 0, 1ULL << 63, 0, 1};
   const std::vector<float> gradients = {1, 2, 3, 4, 5};

@@ -54,6 +54,13 @@ bool same(const floats& a, const floats& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+// Where gradients of rows of `dim` values lie.
+std::vector<const float*> rows_of(const floats& gradients, std::size_t dim) {
+  std::vector<const float*> rows;
+  for (std::size_t i = 0; i < gradients.size(); i += dim) rows.push_back(gradients.data() + i);
+  return rows;
+}
+
 // Some rows of a table, in arrays of their own.
 struct table_of_rows {
   std::size_t dim, state, value_stride, state_stride;
@@ -96,7 +103,7 @@ TEST_P(row_widths_test, every_optimizer_equals_its_formula) {
         const auto gradients = random_floats(10 + clock, numbers.size() * dim);
         const auto c =
             coefficients_of(options_of(kind), {.clock = clock, .scale = 0.375F}, dim);
-        rows::step_rows(c, clock, got.arrays(), numbers, gradients.data());
+        rows::step_rows(c, clock, got.arrays(), numbers, rows_of(gradients, dim).data());
         for (std::size_t i = 0; i < numbers.size(); ++i)
           expected.step_by_formula(c, numbers[i], gradients.data() + i * dim);
         ASSERT_TRUE(same(got.values, expected.values)) << "clock " << clock;
@@ -117,7 +124,8 @@ TEST_P(row_widths_test, subnormals_are_not_flushed) {
   optimizer_options options;
   options.learning_rate = 1;
   const std::vector<row_number> numbers{0};
-  rows::step_rows(coefficients_of(options, {}, 19), 0, rows.arrays(), numbers, tiny.data());
+  rows::step_rows(coefficients_of(options, {}, 19), 0, rows.arrays(), numbers,
+                  rows_of(tiny, 19).data());
   for (std::size_t i = 0; i < 19; ++i)
     ASSERT_EQ(rows.values[i], -std::numeric_limits<float>::denorm_min());
 }
@@ -129,7 +137,7 @@ TEST_P(row_widths_test, a_gradient_that_is_no_number_shows_in_the_row) {
     gradient[17] = std::numeric_limits<float>::quiet_NaN();
     const std::vector<row_number> numbers{0};
     rows::step_rows(coefficients_of(options_of(kind), {}, 20), 0, rows.arrays(), numbers,
-                    gradient.data());
+                    rows_of(gradient, 20).data());
     EXPECT_TRUE(std::isnan(rows.values[17])) << optimizer_name(kind);
   }
 }
@@ -144,7 +152,7 @@ TEST_P(row_widths_test, sums_over_a_row_are_dealt_to_many_numbers) {
   gradient[1] = 0x1p-12F;
   const std::vector<row_number> numbers{0};
   const auto c = coefficients_of(options_of(optimizer_kind::rowwise_adagrad), {}, dim);
-  rows::step_rows(c, 0, rows.arrays(), numbers, gradient.data());
+  rows::step_rows(c, 0, rows.arrays(), numbers, rows_of(gradient, dim).data());
   EXPECT_EQ(rows.states[0], (1 + 0x1p-23F) / dim);
 }
 
@@ -245,7 +253,7 @@ TEST(row_optimizers, a_first_gradient_of_0_is_no_nan) {
     const floats zeros(columns);
     const std::vector<row_number> numbers{0};
     table_of_rows row(kind, columns, 1), by_formula(kind, columns, 1);
-    rows::step_rows(c, 0, row.arrays(), numbers, zeros.data());
+    rows::step_rows(c, 0, row.arrays(), numbers, rows_of(zeros, columns).data());
     by_formula.step_by_formula(c, 0, zeros.data());
     for (std::size_t i = 0; i < columns; ++i) {
       EXPECT_FALSE(std::isnan(row.values[i])) << i;
