@@ -18,7 +18,7 @@ namespace tidegate::bench {
 
 namespace {
 
-constexpr std::uint64_t magic = 0x31616e6572613254;  // changes with the layout
+constexpr std::uint64_t magic = 0x31616e6572613354;  // changes with the layout
 constexpr std::size_t failure_bytes_max = 1000;
 // How long a rank spins, then yields, before it sleeps: some microseconds of each.
 constexpr int spins = 500;

@@ -69,6 +69,8 @@ class arena {
     double cpu_seconds = 0;          // of this process in the measured spans
     double servers_cpu_seconds = 0;  // of processes that are no rank; by rank 0
     std::uint64_t verified = 0;      // iterations whose every element was compared
+    std::uint64_t rows = 0;          // pushed in the measured spans, where rows are
+    std::uint64_t bare_rows = 0;     // of the roofline's spans
   };
   void report(std::uint32_t rank, const account& entry);
   account reported(std::uint32_t rank) const;

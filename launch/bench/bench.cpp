@@ -9,6 +9,8 @@
 #include "launch/bench/report.hpp"
 #include "launch/bench/roofline.hpp"
 #include "launch/bench/rows_bench.hpp"
+#include "launch/bench/rows_cluster.hpp"
+#include "launch/bench/rows_worker.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/statistics.hpp"
 #include "launch/bench/worker.hpp"
@@ -91,7 +93,15 @@ status run_device(const bench_options& options) {
   return put_out(device_table(*rates), device_json(wanted, *rates), options.json);
 }
 
+status run_rows_cluster(const bench_options& options) {
+  const auto figures = measure_rows_cluster(options);
+  if (!figures) return figures.error();
+  return put_out(rows_cluster_table(options, *figures), rows_cluster_json(options, *figures),
+                 options.json);
+}
+
 status run_rows(const bench_options& options) {
+  if (options.of_cluster) return run_rows_cluster(options);
   auto wanted = options.rows;
   wanted.repeats = options.repeats;
   const auto figures = measure_rows(wanted);
@@ -141,13 +151,14 @@ int exit_with(const status& result) {
 bool is_bench(const std::vector<std::string>& args) {
   if (args.empty()) return false;
   const bool help = args[0] == "help" || args[0] == "--help" || args[0] == "-h";
-  return args[0] == "bench" || args[0] == "bench-worker" ||
+  return args[0] == "bench" || args[0] == "bench-worker" || args[0] == "bench-rows-worker" ||
          (help && args.size() > 1 && args[1] == "bench");
 }
 
 int run_bench(const std::vector<std::string>& args) {
   std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "bench-worker") return run_worker(rest);
+  if (args[0] == "bench-rows-worker") return run_rows_worker(rest);
   if (args[0] != "bench") rest = {"--help"};
   const auto options = parse_bench(rest);
   if (!options) return exit_with(options.error());

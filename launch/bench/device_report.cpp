@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -47,12 +46,6 @@ std::string path_name(step_path path) {
   return "host";
 }
 
-std::string decimal(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 }  // namespace
 
 std::string device_table(const std::vector<device_rate>& rates) {
@@ -65,9 +58,12 @@ std::string device_table(const std::vector<device_rate>& rates) {
     rows.push_back({path_name(step.path), std::string(runtime::optimizer_name(step.optimizer)),
                     std::to_string(step.inputs),
                     step.chunk_bytes == 0 ? "-" : format_size(step.chunk_bytes),
-                    decimal("%.1f", found.seconds * 1e6), decimal("%.2f", found.gb_per_s),
-                    decimal("%.2f", found.copy_gb_per_s), decimal("%.3f", found.share),
-                    decimal("%.3f", found.share_min), decimal("%.3f", found.share_max)});
+                    launch::number_text("%.1f", found.seconds * 1e6),
+                    launch::number_text("%.2f", found.gb_per_s),
+                    launch::number_text("%.2f", found.copy_gb_per_s),
+                    launch::number_text("%.3f", found.share),
+                    launch::number_text("%.3f", found.share_min),
+                    launch::number_text("%.3f", found.share_max)});
   }
   return launch::format_table(rows, {2, 3, 4, 5, 6, 7, 8, 9});
 }

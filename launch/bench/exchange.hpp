@@ -21,8 +21,7 @@ struct exchange_result {
   std::optional<double> payload_bytes_copied;  // by us, per exchange, when the run reports it
 };
 
-// Where auto pins, and how often it measures a size unless told.
-std::vector<int> cpus_of_pin(const std::string& pin);
+// How often a size is measured unless told.
 std::uint32_t default_iterations(std::uint64_t bytes);
 
 // One size: starts the cluster, waits for its end, collects. Nothing is left. Errors: io_error,

@@ -121,7 +121,9 @@ Time is the host's: it has in it what launches and the last look at the device c
 
 constexpr const char* rows = R"(tidegate bench rows [options]
 
-Rows per second of a table of embedding rows, one thread: its index alone, making rows, gathering
+Rows of sparse tables: of a table alone, or with --workers of a cluster.
+
+Alone: rows per second of a table of embedding rows, one thread: its index alone, making rows, gathering
 them, stepping them with AdaGrad, and both for one batch, as a pull and a push. Each batch of the
 last three is measured beside the roofline: the same loops over private memory on huge pages, of
 rows whose numbers are known. A share is the roofline's time over ours, the median of all batches;
@@ -134,11 +136,26 @@ one in ten is below the first of the two figures beside it, and one in ten above
   --distribution D   uniform, or zipf:THETA as in zipf:0.99; default uniform. Ids are distinct
                      within a batch
   --threads 1        a table has one thread that writes
-  --repeat N         batches of each operation, 1 to 1000; default 100
+  --repeat N         batches of each operation, or rounds of a cluster, 1 to 1000; default 100
   --json FILE        all figures, every batch's time too; - for standard output, no table
 
 Times are CPU times of the thread. The last table has batches that make rows, from an empty table
 to a full one: the median, the 99th percentile and the worst, and the worst by the clock.
+
+Over a cluster, under bsp: the table grows from nothing, while each worker times its pulls, and
+then the same with rows that all exist. After that come rounds of 8 clocks: each worker pushes a
+batch of gradients, and pulls the next one. Between them, in the same processes on the same cores,
+is the roofline: each worker gathers and steps as many rows of its own memory by the same loops,
+with the share of one worker of all rows there. Values of some 1000 rows are compared after each
+round with what all pushes make of them. Rows per CPU second of servers count a row that is pulled
+and pushed once.
+
+  --workers W        1 to 64; a cluster is measured where this or one of the next is given
+  --shards S         default 1
+  --transport T      auto, shm, tcp, rdma; default auto
+  --hosts A,B        as in tidegate bench exchange
+  --warmup N         rounds before, not counted; default 3
+  --pin WHERE        as in tidegate bench exchange
 )";
 
 constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE

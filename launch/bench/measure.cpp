@@ -9,11 +9,6 @@ namespace tidegate::bench {
 
 namespace {
 
-runtime::status gather(arena& shared) {
-  if (auto all = shared.wait_for_all(waiting::patient); !all.ok()) return all;
-  return shared.wait_for_all(waiting::prompt);
-}
-
 void fill(const gradient_pattern& gradients, std::uint32_t iteration, participant& self) {
   std::size_t first = 0;
   for (std::size_t t = 0; t < self.tables(); ++t) {
@@ -55,7 +50,7 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
       if (auto ready = prepare(gradients, i, self); !ready.ok()) return ready;
     }
     const double servers_before = is_first ? self.servers_cpu_seconds() : 0;
-    if (auto all = gather(shared); !all.ok()) return all;
+    if (auto all = meet(shared); !all.ok()) return all;
     const double cpu_before = cpu_seconds();
     const auto begin = now_ns();
     if (auto done = exchange(options.in_a_row, self); !done.ok()) return done;
@@ -80,6 +75,11 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
 
 std::uint32_t exchanges_of_iteration(std::uint32_t in_a_row) {
   return in_a_row > 1 ? in_a_row + 1 : 1;
+}
+
+runtime::status meet(arena& shared) {
+  if (auto all = shared.wait_for_all(waiting::patient); !all.ok()) return all;
+  return shared.wait_for_all(waiting::prompt);
 }
 
 runtime::status measure(arena& shared, const measure_options& options, participant& self) {

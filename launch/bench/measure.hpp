@@ -50,6 +50,9 @@ struct measure_options {
 // because a gradient that is exchanged again has to lie in both of its places.
 std::uint32_t exchanges_of_iteration(std::uint32_t in_a_row);
 
+// Returns when all ranks are there, all at about the same time. Errors: those of the barrier.
+runtime::status meet(arena& shared);
+
 // Runs all iterations of the arena. A failure is written into the arena as well, which frees
 // the other ranks. Errors: corrupt (a wrong element: rank, clock, element, expected, found),
 // those of the participant and of the barrier.

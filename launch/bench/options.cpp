@@ -54,7 +54,8 @@ const std::vector<subject_words>& subjects() {
        .known = {"device", "bytes", "inputs", "chunks", "repeat", "json"}},
       {.name = "rows",
        .measured = subject::rows,
-       .known = {"rows", "dim", "batch", "distribution", "threads", "repeat", "json"}},
+       .known = {"rows", "dim", "batch", "distribution", "threads", "repeat", "workers",
+                 "shards", "transport", "hosts", "warmup", "pin", "json"}},
       {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
@@ -169,6 +170,12 @@ bool is_of_rows(const std::string& option) {
   return option == "rows" || option == "dim" || option == "batch" || option == "distribution";
 }
 
+// Returns true if an option of `tidegate bench rows` is about a cluster.
+bool is_of_cluster(const std::string& option) {
+  return option == "workers" || option == "shards" || option == "transport" ||
+         option == "hosts" || option == "warmup" || option == "pin";
+}
+
 status set_one(const std::string& option, const std::string& text, bench_options& into) {
   if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
   if (option == "shards")
@@ -254,6 +261,20 @@ status check_exactness(const bench_options& all) {
       std::to_string(allowed - std::min<std::uint64_t>(allowed, all.warmup)) + " at most");
 }
 
+status check_rows(const bench_options& all) {
+  const std::uint64_t batches = std::uint64_t{all.workers} * all.rows.batch;
+  if (!all.of_cluster) {
+    if (all.threads.empty() || all.threads == std::vector{1U}) return {};
+    return bad("tidegate bench rows: --threads; allowed: 1, as a table has one that writes");
+  }
+  if (!all.threads.empty())
+    return bad("tidegate bench rows: --threads; allowed: not over a cluster");
+  if (batches <= all.rows.rows) return {};
+  return bad("tidegate bench rows: --rows " + std::to_string(all.rows.rows) +
+             "; allowed: as many as all workers push in a clock, " + std::to_string(batches) +
+             ", or more");
+}
+
 status check_together(const bench_options& all) {
   if (all.subject == subject::plot) {
     if (all.file.empty() || all.svg.empty())
@@ -264,8 +285,8 @@ status check_together(const bench_options& all) {
     return bad(
         "--share and --device; allowed: one of them, as tables on a device are exchanged "
         "whole");
-  if (all.subject == subject::rows && !all.threads.empty() && all.threads != std::vector{1U})
-    return bad("tidegate bench rows: --threads; allowed: 1, as a table has one that writes");
+  if (all.subject == subject::rows)
+    if (auto right = check_rows(all); !right.ok()) return right;
   if (all.subject == subject::device && all.bytes.size() != 1)
     return bad("tidegate bench device: --bytes; allowed: one size, of each array");
   if (all.subject == subject::exchange || all.subject == subject::latency)
@@ -300,6 +321,8 @@ runtime::expected<bench_options> parse_subject(const subject_words& selected,
         all.file = option.value.front();
         continue;
       }
+      if (all.subject == subject::rows && is_of_cluster(option.string_key))
+        all.of_cluster = true;
       if (auto set = set_one(option.string_key, option.value.front(), all); !set.ok())
         return runtime::fail(bad("tidegate bench " + selected.name + ": " + set.message()));
     }

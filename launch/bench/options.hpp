@@ -21,8 +21,8 @@ struct bench_options {
   bench::subject subject = bench::subject::help;
   std::string topic;  // of help: a subject, or empty
   // exchange and latency, the former with repeats; roofline uses bytes, threads, inputs,
-  // rounds; device uses device, bytes, inputs, chunks, repeats; rows uses rows, and threads,
-  // repeats
+  // rounds; device uses device, bytes, inputs, chunks, repeats; rows uses rows, threads,
+  // repeats, and over a cluster workers, shards, transport, hosts, warmup, pin
   std::uint32_t workers = 2;
   std::uint32_t shards = 1;
   std::vector<std::uint64_t> bytes;
@@ -43,8 +43,9 @@ struct bench_options {
   std::vector<std::uint64_t> chunks;
   std::uint32_t repeats = 0;
   rows_options rows;
-  std::string file;  // plot: the series
-  std::string json;  // files to write; "-": standard output in place of the table
+  bool of_cluster = false;  // rows: over a cluster, as an option of it is given
+  std::string file;         // plot: the series
+  std::string json;         // files to write; "-": standard output in place of the table
   std::string svg;
 };
 

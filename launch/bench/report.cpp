@@ -1,10 +1,10 @@
 #include "launch/bench/report.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
+#include "launch/bench/cluster_run.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/statistics.hpp"
 #include "launch/config/words.hpp"
@@ -16,14 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string fixed(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 std::string microseconds(double seconds) {
-  return fixed("%.1f", seconds * 1e6);
+  return launch::number_text("%.1f", seconds * 1e6);
 }
 
 double payload_gb_per_s(const bench_options& options, const exchange_result& result) {
@@ -77,8 +71,8 @@ std::string exchange_table(const bench_options& options,
     rows.push_back({format_size(r.bytes), std::to_string(r.seconds.size()),
                     std::to_string(r.verified), microseconds(percentile(r.seconds, 0)),
                     microseconds(median(r.seconds)), microseconds(percentile(r.seconds, 1)),
-                    fixed("%.2f", payload_gb_per_s(options, r)),
-                    fixed("%.3f", cpu_seconds_per_gb(options, r))});
+                    launch::number_text("%.2f", payload_gb_per_s(options, r)),
+                    launch::number_text("%.3f", cpu_seconds_per_gb(options, r))});
   return launch::format_table(rows, {0, 1, 2, 3, 4, 5, 6, 7});
 }
 

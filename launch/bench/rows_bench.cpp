@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <ctime>
-#include <numeric>
 #include <utility>
 
 #include "launch/bench/arena.hpp"
 #include "launch/bench/huge_array.hpp"
-#include "launch/bench/zipf.hpp"
+#include "launch/bench/row_draws.hpp"
 #include "launch/text/text_table.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/machine_memory.hpp"
-#include "runtime/rows/row_loops.hpp"
-#include "runtime/rows/row_steps.hpp"
 #include "runtime/rows/row_table.hpp"
 
 namespace tidegate::bench {
@@ -20,10 +17,6 @@ namespace tidegate::bench {
 namespace {
 
 using runtime::row_number;
-
-std::uint64_t id_of(std::uint64_t number) {
-  return runtime::mix64(number);
-}
 
 double cpu_time() {
   timespec now = {};
@@ -49,86 +42,8 @@ void note(rows_growth& into, const Work& work) {
 
 std::vector<std::uint64_t> ids_from(std::uint64_t first, std::uint64_t count) {
   std::vector<std::uint64_t> ids(count);
-  for (std::uint64_t i = 0; i < count; ++i) ids[i] = id_of(first + i);
+  for (std::uint64_t i = 0; i < count; ++i) ids[i] = id_of_row(first + i);
   return ids;
-}
-
-// The numbers of distinct rows, drawn by popularity, and their ids.
-struct drawn {
-  std::vector<row_number> numbers;
-  std::vector<std::uint64_t> ids;
-};
-
-class draws {
- public:
-  explicit draws(const rows_options& options)
-      : rows_(options.rows), batch_(options.batch), popular_(options.rows, options.zipf) {
-    while (std::gcd(scatter_, rows_) != 1) scatter_ += 2;
-  }
-
-  // Popular rows lie scattered, not side by side.
-  drawn next() {
-    drawn batch;
-    for (std::uint32_t i = 0; i < batch_; ++i) {
-      const auto rank = static_cast<unsigned __int128>(popular_.draw(random_));
-      batch.numbers.push_back(static_cast<row_number>(rank * scatter_ % rows_));
-    }
-    auto& numbers = batch.numbers;
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    for (auto i = numbers.size(); i > 1; --i)
-      std::swap(numbers[i - 1], numbers[random_.below(i)]);
-    for (const auto number : numbers) batch.ids.push_back(id_of(number));
-    return batch;
-  }
-
- private:
-  std::uint64_t rows_;
-  std::uint32_t batch_;
-  std::uint64_t scatter_ = 0x9e37'79b1;
-  zipf popular_;
-  runtime::rng random_{1};
-};
-
-// The same rows in private memory: their numbers are known, and nothing is shared.
-class bare_rows {
- public:
-  explicit bare_rows(const rows_options& options)
-      : dim_(options.dim),
-        stride_(runtime::row_stride(options.dim)),
-        values_(options.rows * stride_),
-        states_(options.rows * stride_),
-        uses_(options.rows * sizeof(runtime::row_use) / sizeof(float)) {}
-
-  void gather(const drawn& batch, std::vector<float>& out) const {
-    runtime::rows::copy_rows({.data = values_.data(), .stride = stride_, .dim = dim_},
-                             batch.numbers, out.data());
-  }
-  void update(const runtime::optimizer_options& optimizer, const drawn& batch,
-              const std::vector<float>& gradients) {
-    runtime::rows::step_rows(
-        runtime::coefficients_of(optimizer, {}, static_cast<std::uint32_t>(dim_)), 0,
-        {.values = values_.data(),
-         .value_stride = stride_,
-         .states = states_.data(),
-         .state_stride = stride_,
-         .uses = reinterpret_cast<runtime::row_use*>(uses_.data()),
-         .dim = dim_},
-        batch.numbers, gradients.data());
-  }
-
- private:
-  std::size_t dim_;
-  std::size_t stride_;
-  huge_array values_;
-  huge_array states_;
-  huge_array uses_;
-};
-
-runtime::optimizer_options adagrad() {
-  runtime::optimizer_options optimizer;
-  optimizer.kind = runtime::optimizer_kind::adagrad;
-  return optimizer;
 }
 
 rows_rate rate_named(std::string operation) {
@@ -157,7 +72,7 @@ void measure_index(const rows_options& options, rows_figures& into) {
   }
   inserts.seconds = into.index.seconds;
   auto lookups = rate_named("index: look up"), misses = rate_named("index: look up in vain");
-  draws batches(options);
+  row_draws batches(options, 1);
   for (std::uint32_t i = 0; i < options.repeats; ++i) {
     auto batch = batches.next();
     const auto found = std::span(rows).first(batch.ids.size());
@@ -191,12 +106,12 @@ void grow(const rows_options& options, runtime::row_table& table, rows_figures& 
 void measure_batches(const rows_options& options, runtime::row_table& table,
                      rows_figures& into) {
   bare_rows bare(options);
-  draws batches(options);
+  row_draws batches(options, 1);
   std::vector<float> out(std::size_t{options.batch} * options.dim);
   auto gathers = rate_named("table: gather"), updates = rate_named("table: update"),
        both = rate_named("table: pull and push");
   // In turn who comes first, and what rows are copied to is in the caches for both.
-  const auto add = [&](rows_rate& rate, const drawn& batch, const auto& with,
+  const auto add = [&](rows_rate& rate, const drawn_rows& batch, const auto& with,
                        const auto& without) {
     const bool first = rate.rows.size() % 2 == 0;
     const auto time = [&](const auto& work) {
@@ -213,17 +128,17 @@ void measure_batches(const rows_options& options, runtime::row_table& table,
     const std::vector<float> gradients(a.ids.size() * options.dim, 0.01F);
     const std::vector<float> others(b.ids.size() * options.dim, 0.01F);
     const std::vector<float> last(c.ids.size() * options.dim, 0.01F);
-    const auto gather = [&](const drawn& batch) {
+    const auto gather = [&](const drawn_rows& batch) {
       table.gather(batch.ids, std::span(out).first(batch.ids.size() * options.dim));
     };
-    const auto update = [&](const drawn& batch, const std::vector<float>& of) {
+    const auto update = [&](const drawn_rows& batch, const std::vector<float>& of) {
       const auto done = table.update({.clock = i}, batch.ids, of);
       TIDEGATE_ASSERT(done.ok(), "all rows exist");
     };
     add(
-        gathers, a, [&] { gather(a); }, [&] { bare.gather(a, out); });
+        gathers, a, [&] { gather(a); }, [&] { bare.gather(a.numbers, out); });
     add(
-        updates, b, [&] { update(b, others); }, [&] { bare.update(adagrad(), b, others); });
+        updates, b, [&] { update(b, others); }, [&] { bare.update(b.numbers, others); });
     add(
         both, c,
         [&] {
@@ -231,8 +146,8 @@ void measure_batches(const rows_options& options, runtime::row_table& table,
           update(c, last);
         },
         [&] {
-          bare.gather(c, out);
-          bare.update(adagrad(), c, last);
+          bare.gather(c.numbers, out);
+          bare.update(c.numbers, last);
         });
   }
   for (auto* rate : {&gathers, &updates, &both}) into.rates.push_back(std::move(*rate));
@@ -245,7 +160,7 @@ runtime::expected<rows_figures> measure_rows(const rows_options& options) {
   wanted.name = "bench";
   wanted.capacity = options.rows;
   wanted.dim = options.dim;
-  wanted.optimizer = adagrad();
+  wanted.optimizer = rows_optimizer();
   const auto layout = runtime::row_layout_for(
       {.capacity = options.rows,
        .dim = options.dim,

@@ -22,6 +22,8 @@ struct rows_options {
   std::uint32_t batch = 16'384;  // ids
   double zipf = 0;               // theta; 0: all ids are drawn alike
   std::uint32_t repeats = 100;   // batches of each operation
+
+  friend bool operator==(const rows_options&, const rows_options&) = default;
 };
 
 struct rows_rate {

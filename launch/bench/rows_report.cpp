@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -35,21 +34,15 @@ rate_medians medians_of(const rows_rate& rate) {
           .share_max = percentile(shares, 0.9)};
 }
 
-std::string number_text(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 double largest(const std::vector<double>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
 std::vector<std::string> growth_cells(const std::string& name, const rows_growth& growth) {
-  return {name, number_text("%.2f", median(growth.seconds) * 1e3),
-          number_text("%.2f", percentile(growth.seconds, 0.99) * 1e3),
-          number_text("%.2f", largest(growth.seconds) * 1e3),
-          number_text("%.2f", largest(growth.wall_seconds) * 1e3)};
+  return {name, launch::number_text("%.2f", median(growth.seconds) * 1e3),
+          launch::number_text("%.2f", percentile(growth.seconds, 0.99) * 1e3),
+          launch::number_text("%.2f", largest(growth.seconds) * 1e3),
+          launch::number_text("%.2f", largest(growth.wall_seconds) * 1e3)};
 }
 
 nlohmann::ordered_json growth_json(const rows_growth& growth) {
@@ -66,14 +59,15 @@ std::string rows_table(const rows_options& options, const rows_figures& figures)
       {"operation", "M rows/s", "roofline", "share", "10 %", "90 %"}};
   for (const auto& rate : figures.rates) {
     const auto found = medians_of(rate);
-    rates.push_back({rate.operation, number_text("%.2f", found.rows_per_s / 1e6)});
+    rates.push_back({rate.operation, launch::number_text("%.2f", found.rows_per_s / 1e6)});
     for (const double value :
          {found.bare_rows_per_s / 1e6, found.share, found.share_min, found.share_max})
-      rates.back().push_back(rate.bare_seconds.empty() ? "-" : number_text("%.2f", value));
+      rates.back().push_back(rate.bare_seconds.empty() ? "-"
+                                                       : launch::number_text("%.2f", value));
   }
   std::string text = std::to_string(options.rows) + " rows of " + std::to_string(options.dim) +
                      ", batches of " + std::to_string(options.batch) + ", index " +
-                     number_text("%.1f", figures.index_bytes) + " bytes per row\n\n" +
+                     launch::number_text("%.1f", figures.index_bytes) + " bytes per row\n\n" +
                      launch::format_table(rates, {1, 2, 3, 4, 5}) + "\n";
   text += launch::format_table(
       {{"batches that make rows", "median ms", "p99 ms", "worst ms", "worst wall ms"},

@@ -1,14 +1,11 @@
 #include "launch/bench/worker.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 
-#include "launch/bench/cpus.hpp"
 #include "launch/bench/device_exchanger.hpp"
 #include "launch/bench/exchanger.hpp"
 #include "launch/bench/server_processes.hpp"
 #include "launch/bench/sizes.hpp"
-#include "launch/text/nearest.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/optimizers/registry.hpp"
 #include <tidegate/session.hpp>
@@ -19,23 +16,8 @@ namespace {
 
 using runtime::status;
 
-constexpr std::size_t words_of_order = 10;
-constexpr std::uint32_t number_max = 1'000'000;
-
-std::string cpu_words(const std::vector<int>& cpus) {
-  std::vector<std::string> words;
-  for (const int cpu : cpus) words.push_back(std::to_string(cpu));
-  return words.empty() ? "none" : launch::join(words, ",");
-}
-
-// Rank 0 speaks for the shards, which know nothing of a benchmark.
-runtime::expected<server_processes> take_servers(const worker_order& order) {
-  const char* run_dir = std::getenv("TIDEGATE_RUN_DIR");
-  auto servers = server_processes::find(run_dir == nullptr ? "." : run_dir, order.shards);
-  if (!servers) return servers;
-  if (auto pinned = servers->pin(order.cpus); !pinned.ok()) return runtime::fail(pinned);
-  return servers;
-}
+constexpr std::size_t words_of_exchange = 10;
+constexpr std::uint32_t count_max = 1'000'000;
 
 template <class Exchanger>
 status work_with(const worker_order& order, arena& shared, tidegate::session& job,
@@ -43,7 +25,7 @@ status work_with(const worker_order& order, arena& shared, tidegate::session& jo
   if (!self) return self.error();
   runtime::expected<server_processes> servers;
   if (job.info().rank == 0) {
-    servers = take_servers(order);
+    servers = take_servers(order.place);
     if (!servers) return servers.error();
     self->watch(&*servers);
   }
@@ -67,16 +49,8 @@ status work(const worker_order& order, arena& shared, tidegate::session& job) {
                    device_exchanger::open(job, order.device, elements, order.tables));
 }
 
-// Before the session starts its threads, which inherit it.
-status pin_worker(const worker_order& order) {
-  if (order.cpus.empty()) return {};
-  const char* rank = std::getenv("TIDEGATE_RANK");
-  const auto place = order.shards + (rank == nullptr ? 0UL : std::strtoul(rank, nullptr, 10));
-  return pin_this_thread(order.cpus[place % order.cpus.size()]);
-}
-
 status join_and_work(const worker_order& order, arena& shared) {
-  if (auto pinned = pin_worker(order); !pinned.ok()) return pinned;
+  if (auto pinned = pin_worker(order.place); !pinned.ok()) return pinned;
   auto job = tidegate::session::connect();
   if (!job) return job.error();
   auto done = work(order, shared, *job);
@@ -101,9 +75,9 @@ std::vector<std::string> worker_command(const std::string& program, const worker
           std::to_string(order.bytes),
           std::to_string(order.warmup),
           std::to_string(order.tables),
-          std::to_string(order.shards),
+          std::to_string(order.place.shards),
           std::string(runtime::optimizer_name(order.optimizer)),
-          cpu_words(order.cpus),
+          cpu_words(order.place.cpus),
           order.device.empty() ? "none" : order.device,
           std::to_string(order.percent),
           std::to_string(order.in_a_row)};
@@ -115,7 +89,7 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
         runtime::errc::invalid_argument,
         "tidegate bench-worker is internal: `tidegate bench exchange` starts it");
   };
-  if (args.size() != words_of_order) return bad();
+  if (args.size() != words_of_exchange) return bad();
   worker_order order;
   order.arena = args[0];
   const auto bytes = parse_size(args[1]);
@@ -123,9 +97,9 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
   if (!bytes || !kind) return bad();
   order.bytes = *bytes;
   order.optimizer = *kind;
-  std::uint32_t* const numbers[] = {&order.warmup, &order.tables, &order.shards};
+  std::uint32_t* const numbers[] = {&order.warmup, &order.tables, &order.place.shards};
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto number = parse_numbers(args[2 + i], number_max);
+    const auto number = parse_numbers(args[2 + i], count_max);
     if (!number || number->size() != 1 || (i != 0 && number->front() == 0)) return bad();
     *numbers[i] = number->front();
   }
@@ -136,13 +110,12 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
   const auto percent = parse_numbers(args[8], 100);
   if (!percent || percent->size() != 1) return bad();
   order.percent = percent->front();
-  const auto in_a_row = parse_numbers(args[9], number_max);
+  const auto in_a_row = parse_numbers(args[9], count_max);
   if (!in_a_row || in_a_row->size() != 1 || in_a_row->front() == 0) return bad();
   order.in_a_row = in_a_row->front();
-  if (args[6] == "none") return order;
-  const auto cpus = parse_numbers(args[6], number_max);
+  auto cpus = parse_cpu_words(args[6]);
   if (!cpus) return bad();
-  order.cpus.assign(cpus->begin(), cpus->end());
+  order.place.cpus = std::move(*cpus);
   return order;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/bench/worker_place.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -16,12 +17,11 @@ struct worker_order {
   std::uint64_t bytes = 0;
   std::uint32_t warmup = 0;
   std::uint32_t tables = 1;
-  std::uint32_t shards = 1;
+  worker_place place;
   runtime::kernels::optimizer_kind optimizer = runtime::kernels::optimizer_kind::sgd;
   std::uint32_t percent = 0;  // exchanger::open()
   std::uint32_t in_a_row = 1;
-  std::string device;     // of the tables; empty: on the host
-  std::vector<int> cpus;  // shards, then workers, round robin; empty: not pinned
+  std::string device;  // of the tables; empty: on the host
 };
 
 // As arguments of the program, the first of them its name.

@@ -13,12 +13,6 @@ using policies::job_status;
 
 namespace {
 
-std::string real(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 std::string clock_text(const job_status& job) {
   auto text = "clock " + std::to_string(job.clock_slowest);
   if (job.clock_fastest != job.clock_slowest) text += ".." + std::to_string(job.clock_fastest);
@@ -36,22 +30,22 @@ std::string time_left(const job_status& job) {
 
 std::string running_text(const job_status& job) {
   std::string text;
-  if (job.epoch > 0) text += "epoch " + real("%.1f", job.epoch) + "  ";
+  if (job.epoch > 0) text += "epoch " + number_text("%.1f", job.epoch) + "  ";
   text += clock_text(job);
   if (job.samples == 0) return text + time_left(job);
-  return text + "  loss " + real("%.4f", job.loss) + "  " +
+  return text + "  loss " + number_text("%.4f", job.loss) + "  " +
          grouped(static_cast<std::uint64_t>(samples_per_second(job))) + " samples/s" +
          time_left(job);
 }
 
 std::string metric(const job_status& job, const std::string& name) {
   const auto at = job.metrics.find(name);
-  return at == job.metrics.end() ? "-" : real("%.4f", at->second);
+  return at == job.metrics.end() ? "-" : number_text("%.4f", at->second);
 }
 
 std::string loss_text(const job_status& job) {
   if (job.metrics.count("loss") != 0) return metric(job, "loss");
-  return job.samples == 0 ? "-" : real("%.4f", job.loss);
+  return job.samples == 0 ? "-" : number_text("%.4f", job.loss);
 }
 
 }  // namespace
@@ -117,7 +111,7 @@ std::string result_table(const std::vector<job_status>& jobs) {
                                               "SHA-256 of parameters"}};
   for (const auto& j : jobs) {
     rows.push_back({j.name, j.policy, std::string(to_string(j.state)),
-                    metric(j, "test_accuracy"), loss_text(j), real("%.2f s", j.seconds),
+                    metric(j, "test_accuracy"), loss_text(j), number_text("%.2f s", j.seconds),
                     grouped(static_cast<std::uint64_t>(samples_per_second(j))),
                     std::to_string(j.staleness_max), std::to_string(j.clock_slowest),
                     j.parameters_sha256.empty() ? "-" : j.parameters_sha256});

@@ -35,8 +35,12 @@ std::string bytes_for_people(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[48];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return number_text(unit == 0 ? "%.0f " : "%.1f ", value) + units[unit];
+}
+
+std::string number_text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
   return text;
 }
 

@@ -12,6 +12,9 @@ namespace tidegate::launch {
 std::string format_table(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right = {});
 
+// As printf writes the number by this format, which is for one double.
+std::string number_text(const char* format, double value);
+
 // "1.5 MiB": rounded to one digit, for people.
 std::string bytes_for_people(std::uint64_t bytes);
 

@@ -61,8 +61,8 @@ class Exchange(BenchTest):
             found = self.bench_json("exchange", "--bytes", "64KiB", "--optimizer", optimizer, "--iterations", "3")
             self.assertEqual(found["sizes"][0]["verified"], 2 * (3 + 3), optimizer)
         for optimizer in re.findall(r"X\((\w+), \d+\)", of_rows):
-            told = self.bench("exchange", "--optimizer", optimizer, expect=2)
-            self.assertIn(f"--optimizer {optimizer}; allowed: sgd, momentum", told)
+            message = self.bench("exchange", "--optimizer", optimizer, expect=2)
+            self.assertIn(f"--optimizer {optimizer}; allowed: sgd, momentum", message)
 
     def test_over_tcp_and_to_a_file(self):
         file = self.folder / "out.json"
@@ -157,7 +157,30 @@ class Rows(BenchTest):
                 self.assertTrue(0 < growth["median_seconds"] <= growth["worst_seconds"])
 
     def test_more_than_the_memory_is_refused(self):
-        self.assertIn("take fewer", self.bench("rows", "--rows", "1000000000", "--dim", "4096", expect=2))
+        for more in ([], ["--workers", "2"]):
+            self.assertIn("take fewer", self.bench("rows", "--rows", "1000000000", "--dim", "4096", *more, expect=2))
+
+    def test_over_a_cluster_pulls_are_timed_and_values_compared(self):
+        for transport, shards, distribution in (("auto", 2, "uniform"), ("tcp", 1, "zipf:0.99")):
+            found = self.bench_json("rows", "--workers", "2", "--shards", str(shards), "--transport", transport, "--rows",
+                                    "5000", "--dim", "6", "--batch", "512", "--distribution", distribution, "--repeat",
+                                    "4", "--warmup", "1")
+            self.assertEqual((found["kind"], found["workers"], found["shards"]), ("rows of a cluster", 2, shards))
+            self.assertEqual((len(found["seconds"]), len(found["roofline_seconds"])), (4, 4))
+            # When it has grown, after the pulls of the grown table, and after each round.
+            self.assertEqual(found["verified"], 2 + 1 + 4)
+            # Of 8 clocks and 2 workers; an id that is drawn twice in a batch counts once.
+            self.assertTrue(0 < found["rows_per_round"] <= 8 * 2 * 512)
+            self.assertTrue(0 < found["share"] < math.inf)
+            self.assertTrue(0 < found["rows_per_servers_cpu_second"] < math.inf)
+            for pulls in ("pulls_growing", "pulls_grown"):
+                self.assertEqual(len(found[pulls]["seconds"]), 2 * 5)  # 512 new rows of each worker in a clock
+                self.assertTrue(0 < found[pulls]["median_seconds"] <= found[pulls]["p999_seconds"])
+
+    def test_a_cluster_that_pushes_more_than_the_rows_is_refused(self):
+        told = self.bench("rows", "--workers", "3", "--rows", "1000", "--batch", "500", expect=2)
+        self.assertIn("1500, or more", told)
+        self.assertIn("not over a cluster", self.bench("rows", "--shards", "1", "--threads", "1", expect=2))
 
 
 class Device(BenchTest):
