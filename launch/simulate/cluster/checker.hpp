@@ -59,7 +59,7 @@ class checker {
                   std::span<const float> first_values, std::optional<row_model> rows = {});
   void restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                      std::uint32_t chunk, const std::vector<policies::rank_progress>& ranks,
-                     std::span<const float> values);
+                     const served_values& values);
   // A worker pushes this chunk's gradient.
   void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& pushed,
               std::span<const float> gradient);
@@ -99,12 +99,11 @@ class checker {
   // nobody. `before`: who was it, or was to be it, and lives. Those may go on for a while, and
   // be read, but nothing that only they have may be acknowledged.
   void promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                const policies::shard_core::cut_state& has, std::span<const float> parameters,
+                const policies::shard_core::cut_state& has, const served_values& values,
                 const std::set<process_id>& before = {});
   // Likewise of one that is_out(): it has not heard that others are before it.
   void promoted_late(process_id id, std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                     const policies::shard_core::cut_state& has,
-                     std::span<const float> parameters);
+                     const policies::shard_core::cut_state& has, const served_values& values);
   // A worker has been told that its push is in.
   void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                     const update& pushed);
@@ -153,10 +152,10 @@ class checker {
   // What replicas were handed before the chunk was opened is what it begins with.
   void check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                          std::span<const float> first_values);
-  // To a version, or a ghost, with these parameters and pushes. Returns false if there is no
-  // such version.
+  // To a version, or a ghost, with these values and pushes. Returns false if there is no such
+  // version.
   bool goes_back(const policies::job_spec& job, chunk_history& chunk,
-                 std::span<const float> parameters,
+                 const served_values& values,
                  const std::vector<policies::rank_progress>& ranks) const;
   bool is_cut(const policies::job_spec& job, const chunk_history& chunk,
               const chunk_history::contains& has,

@@ -21,13 +21,13 @@ bool checker::is_cut(const policies::job_spec& job, const chunk_history& chunk,
 void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                             std::uint32_t chunk,
                             const std::vector<policies::rank_progress>& ranks,
-                            std::span<const float> values) {
+                            const served_values& values) {
   names_[{job, table}] = name;
   auto* at = find(job, table, chunk);
   const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("checkpoints", where + "goes on, though it never was");
   at->opened_in = epoch_;
-  check_early_seeds(job, table, chunk, values);
+  check_early_seeds(job, table, chunk, values.parameters);
   const auto& spec = jobs_.at(job).spec;
   if (!goes_back(spec, *at, values, ranks))
     fail("checkpoints",
@@ -36,12 +36,9 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
 }
 
 bool checker::goes_back(const policies::job_spec& job, chunk_history& chunk,
-                        std::span<const float> parameters,
+                        const served_values& values,
                         const std::vector<policies::rank_progress>& ranks) const {
-  const auto same = [&](const chunk_history::version& found) {
-    return std::equal(parameters.begin(), parameters.end(), found.parameters.begin(),
-                      found.parameters.end());
-  };
+  const auto same = [&](const chunk_history::version& found) { return found.has(values); };
   for (auto number = chunk.versions.size(); number-- > 0;) {
     const auto& entry = chunk.versions[number];
     if (!same(entry) || !is_cut(job, chunk, chunk.updates_in(entry), ranks)) continue;
@@ -101,8 +98,8 @@ void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 }
 
 void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                       const policies::shard_core::cut_state& has,
-                       std::span<const float> parameters, const std::set<process_id>& before) {
+                       const policies::shard_core::cut_state& has, const served_values& values,
+                       const std::set<process_id>& before) {
   anybody_promoted_ = true;
   auto* at = find(job, table, chunk);
   const auto where =
@@ -110,9 +107,7 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   if (!at) return fail("replicas", where + "promoted, though it never was");
   for (auto number = at->versions.size(); number-- > 0;) {
     const auto& seen = at->versions[number];
-    if (!std::equal(parameters.begin(), parameters.end(), seen.parameters.begin(),
-                    seen.parameters.end()))
-      continue;
+    if (!seen.has(values)) continue;
     if (!is_cut(jobs_.at(job).spec, *at, at->updates_in(seen), has.ranks)) continue;
     for (const auto& [update, place] : at->at)
       if (place >= seen.updates && at->acknowledged.contains(update))
@@ -131,14 +126,14 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 
 void checker::promoted_late(process_id id, std::uint64_t job, std::uint32_t table,
                             std::uint32_t chunk, const policies::shard_core::cut_state& has,
-                            std::span<const float> parameters) {
+                            const served_values& values) {
   anybody_promoted_ = true;
   const auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return;  // nobody has served it
   auto& fork = forks_[{id, {job, names_.at({job, table}), chunk}}] = *at;
-  if (!goes_back(jobs_.at(job).spec, fork, parameters, has.ranks))
+  if (!goes_back(jobs_.at(job).spec, fork, values, has.ranks))
     fail("replicas", where + "promoted late with what never was");
 }
 

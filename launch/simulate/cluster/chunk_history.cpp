@@ -13,6 +13,12 @@ std::uint64_t digest_of(std::span<const float> values) {
   return digest;
 }
 
+bool chunk_history::version::has(const served_values& values) const {
+  const auto& own = values.parameters;
+  return std::equal(own.begin(), own.end(), parameters.begin(), parameters.end()) &&
+         (!values.uses || !rows || rows->uses() == *values.uses);
+}
+
 void chunk_history::note_version() {
   versions.push_back({.digest = digest_of(parameters),
                       .updates = at.size(),

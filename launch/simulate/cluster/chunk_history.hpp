@@ -28,6 +28,8 @@ struct chunk_history {
     std::vector<float> parameters, state1, state2;
     runtime::kernels::beta_powers powers;
     std::optional<row_model> rows;
+
+    bool has(const served_values& values) const;
   };
   using contains = std::function<bool(const update&)>;
 

@@ -57,6 +57,29 @@ runtime::status endpoint_memory::add_rows(const policies::open_table_call& table
   return rows_.add_table(table, chunks, options.reduce, options.keeps);
 }
 
+served_values endpoint_memory::served_of(std::uint32_t slot,
+                                         std::span<const float> values) const {
+  served_values served(values);
+  if (!has_rows(slot)) return served;
+  const auto& all = chunks_.at(slot).ids;
+  const auto& part = rows_.part(slot);
+  auto& uses = served.uses.emplace();
+  const auto note = [&](row_uses::all_rows& of, std::uint64_t id, const runtime::row_use& use) {
+    const auto at = std::lower_bound(all.begin(), all.end(), id);
+    TIDEGATE_ASSERT(at != all.end() && *at == id, "an id of the part");
+    of[static_cast<std::size_t>(at - all.begin())] = {
+        .exists = true, .clock = use.clock, .pushes = use.pushes};
+  };
+  part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
+    note(uses.rows, row.id, row.use);
+  });
+  std::vector<std::uint64_t> ids;
+  std::vector<runtime::row_use> counted;
+  part.copy_candidates(ids, counted);
+  for (std::size_t i = 0; i < ids.size(); ++i) note(uses.candidates, ids[i], counted[i]);
+  return served;
+}
+
 memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
   auto& chunk = chunks_.at(slot);
   if (has_rows(slot)) {

@@ -56,6 +56,8 @@ class endpoint_memory final : public actors::ingress_memory {
   const std::vector<std::uint64_t>& ids_of(std::uint32_t slot) const {
     return chunks_.at(slot).ids;
   }
+  // These values, and of a part how its rows were used.
+  served_values served_of(std::uint32_t slot, std::span<const float> values) const;
   bool has_rows(std::uint32_t slot) const { return rows_.has(slot); }
   // Of a part of a table of rows, a copy of all that there can be.
   memory_view parameters(std::uint32_t slot, std::uint32_t version_buffer);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,31 @@
 #include "policies/model/spec.hpp"
 
 namespace tidegate::sim {
+
+// How the rows of a part were used, and its candidates, in the order of their ids.
+struct row_uses {
+  struct row {
+    bool exists = false;
+    std::uint64_t clock = 0;  // of the last push
+    std::uint64_t pushes = 0;
+
+    friend bool operator==(const row&, const row&) = default;
+  };
+  using all_rows = std::array<row, rows_per_part>;
+
+  all_rows rows = {};
+  all_rows candidates = {};
+
+  friend bool operator==(const row_uses&, const row_uses&) = default;
+};
+
+// What a process has of a chunk that it begins to serve.
+struct served_values {
+  served_values(std::span<const float> all) : parameters(all) {}  // of a dense table
+
+  std::span<const float> parameters;
+  std::optional<row_uses> uses;
+};
 
 class row_model {
  public:
@@ -32,13 +58,12 @@ class row_model {
   // After the step: rows go that are too many.
   void end_step(const arrays& at);
 
+  // Pushes that were counted, and changed no value, show here alone.
+  row_uses uses() const { return {.rows = rows_, .candidates = candidates_}; }
+
  private:
-  struct row {
-    bool exists = false;
-    std::uint64_t clock = 0;  // of the last push
-    std::uint64_t pushes = 0;
-  };
-  using all_rows = std::array<row, rows_per_part>;
+  using row = row_uses::row;
+  using all_rows = row_uses::all_rows;
 
   void erase(std::uint32_t number, const arrays& at);
   std::uint32_t first_of(const all_rows& of, std::span<const float> parameters) const;

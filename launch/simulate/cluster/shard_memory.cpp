@@ -82,7 +82,8 @@ void shard_memory::note_opened(const policies::open_table_call& table,
   auto& check = world_.check;
   if (check.is_out(owner_.id()))
     check.promoted_late(owner_.id(), table.token, table.table, chunk,
-                        shell_.core().snapshots().progress(slot), values);
+                        shell_.core().snapshots().progress(slot),
+                        endpoint_.served_of(slot, values));
   else
     check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
                      values, rows_of(slot, values));
@@ -107,16 +108,44 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
     const auto rows = has_rows ? endpoint_.parameters(slot, version_buffer) : memory_view();
     const auto values = has_rows ? rows.values() : parameters(slot, version_buffer);
     if (is_late)
-      check.promoted_late(owner_.id(), chunk.job, table, number, has, values);
+      check.promoted_late(owner_.id(), chunk.job, table, number, has,
+                          endpoint_.served_of(slot, values));
     else if (check.knows(chunk.job, table, number))
-      check.promoted(chunk.job, table, number, has, values, before);
+      check.promoted(chunk.job, table, number, has, endpoint_.served_of(slot, values), before);
     else if (has.version > 0)
       // Its primary never opened it.
-      check.restore_chunk(chunk.job, table, chunk.about.table, number, has.ranks, values);
+      check.restore_chunk(chunk.job, table, chunk.about.table, number, has.ranks,
+                          endpoint_.served_of(slot, values));
     else
       check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.optimizer, values,
                        rows_of(slot, values));
   }
+}
+
+void shard_memory::tell_restored(std::uint32_t slot, std::span<const float> values,
+                                 const policies::shard_core::cut_state& has) const {
+  if (follows_) return;
+  const auto& state = chunks_.at(slot);
+  const auto table = endpoint_.table_of(slot);
+  const auto chunk = endpoint_.chunk_of(slot);
+  if (world_.check.is_out(owner_.id()))
+    world_.check.promoted_late(owner_.id(), state.job, table, chunk, has,
+                               endpoint_.served_of(slot, values));
+  else
+    world_.check.restore_chunk(state.job, table, state.about.table, chunk, has.ranks,
+                               endpoint_.served_of(slot, values));
+}
+
+void shard_memory::tell_applied(const effects::apply& step, updates with,
+                                std::span<const float> after) {
+  const auto job = chunks_.at(step.slot).job;
+  const auto table = endpoint_.table_of(step.slot);
+  const auto chunk = endpoint_.chunk_of(step.slot);
+  if (follows_ && world_.check.is_out(owner_.id())) return;
+  if (follows_) return world_.check.followed(job, table, chunk, after);
+  world_.check.applied(
+      job, table, chunk, std::move(with), after, owner_.id(),
+      {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
 }
 
 runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
@@ -131,8 +160,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
         return read;
       core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
       const auto rows = endpoint_.parameters(chunk.slot, 0);
-      tell_restored(chunk.slot, stored.ranks, rows.values(),
-                    core.snapshots().progress(chunk.slot));
+      tell_restored(chunk.slot, rows.values(), core.snapshots().progress(chunk.slot));
       continue;
     }
     std::vector<float>* const arrays[] = {&state.state1, &state.state2};
@@ -145,23 +173,9 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
     land(chunk.slot, 0);
     state.powers = {stored.beta1_power, stored.beta2_power};
     core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
-    tell_restored(chunk.slot, stored.ranks, values, core.snapshots().progress(chunk.slot));
+    tell_restored(chunk.slot, values, core.snapshots().progress(chunk.slot));
   }
   return {};
-}
-
-void shard_memory::tell_restored(std::uint32_t slot,
-                                 const std::vector<policies::rank_progress>& ranks,
-                                 std::span<const float> values,
-                                 const policies::shard_core::cut_state& has) const {
-  if (follows_) return;
-  const auto& state = chunks_.at(slot);
-  const auto table = endpoint_.table_of(slot);
-  const auto chunk = endpoint_.chunk_of(slot);
-  if (world_.check.is_out(owner_.id()))
-    world_.check.promoted_late(owner_.id(), state.job, table, chunk, has, values);
-  else
-    world_.check.restore_chunk(state.job, table, state.about.table, chunk, ranks, values);
 }
 
 actors::shard_memory::description shard_memory::describe(std::uint32_t slot) const {
@@ -237,18 +251,6 @@ runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
   land(step.slot, step.to);
   tell_applied(step, std::move(with), after);
   return {};
-}
-
-void shard_memory::tell_applied(const effects::apply& step, updates with,
-                                std::span<const float> after) {
-  const auto job = chunks_.at(step.slot).job;
-  const auto table = endpoint_.table_of(step.slot);
-  const auto chunk = endpoint_.chunk_of(step.slot);
-  if (follows_ && world_.check.is_out(owner_.id())) return;
-  if (follows_) return world_.check.followed(job, table, chunk, after);
-  world_.check.applied(
-      job, table, chunk, std::move(with), after, owner_.id(),
-      {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
 }
 
 double shard_memory::measure(const effects::measure& step, inputs from) {

@@ -106,8 +106,7 @@ class shard_memory final : public actors::shard_memory {
   const payload* summed(const effects::input& input, updates& with) const;
   runtime::status apply_rows(const effects::apply& step, inputs from);
   void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
-  void tell_restored(std::uint32_t slot, const std::vector<policies::rank_progress>& ranks,
-                     std::span<const float> values,
+  void tell_restored(std::uint32_t slot, std::span<const float> values,
                      const policies::shard_core::cut_state& has) const;
   // What the checker has of the rows of a part; nothing of a chunk of a dense table.
   std::optional<row_model> rows_of(std::uint32_t slot,

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/simulate/cluster/row_ids.hpp"
+#include "runtime/kernels/gaps.hpp"
+
 namespace tidegate::sim {
 namespace {
 
@@ -213,7 +216,7 @@ TEST_F(checker_test, lets_a_replica_hand_on_what_it_has_restored) {
   check.begin_epoch(2);
   check.handed(job, table, chunk, parameters);
   check.restore_chunk(job, table, "t", chunk, std::vector<policies::rank_progress>(3, {1}),
-                      parameters);
+                      served_values(parameters));
   check.handed(job, table, chunk, parameters);
   EXPECT_EQ(broken(), "");
 }
@@ -227,7 +230,7 @@ TEST_F(checker_test, sees_a_replica_that_was_handed_what_its_primary_does_not_re
   check.handed(job, table, chunk, older);
   EXPECT_EQ(broken(), "") << "the one that serves it has yet to begin";
   check.restore_chunk(job, table, "t", chunk, std::vector<policies::rank_progress>(3, {1}),
-                      parameters);
+                      served_values(parameters));
   EXPECT_EQ(broken(), "same bits");
 }
 
@@ -241,6 +244,29 @@ TEST_F(checker_test, sees_a_replica_that_was_handed_what_never_was) {
   start(consistency_kind::bsp);
   check.handed(job, table, chunk, std::vector<float>(2, 11.0F));
   EXPECT_EQ(broken(), "same bits");
+}
+
+// A push of a row that is not admitted changes no value: who has it and who has not are told
+// apart by what they have counted.
+TEST(chunk_history, knows_versions_of_equal_values_by_what_was_counted) {
+  const policies::rows_spec spec{
+      .dim = row_dim, .capacity = 4, .lifetime = {.admit_count = 2, .candidates = 4}};
+  chunk_history history;
+  history.parameters.assign(floats_per_part, 0.5F);
+  history.state1 = history.state2 = std::vector<float>(floats_per_part);
+  history.rows = row_model(spec, 1, {2, 3, 5, 7}, history.parameters);
+  history.note_version();
+  std::vector<std::vector<float>> gradients(1, std::vector<float>(floats_per_part));
+  runtime::kernels::fill_with_gaps(std::span(gradients[0]).subspan(row_dim));
+  history.rows->begin_step(1, gradients, {history.parameters, history.state1, history.state2});
+  history.note_version();
+  served_values values(history.parameters);
+  EXPECT_TRUE(history.versions[0].has(values));
+  EXPECT_TRUE(history.versions[1].has(values));
+  values.uses = history.rows->uses();
+  EXPECT_TRUE(values.uses->candidates[0].exists);
+  EXPECT_FALSE(history.versions[0].has(values));
+  EXPECT_TRUE(history.versions[1].has(values));
 }
 
 }  // namespace
