@@ -69,6 +69,19 @@ def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
     assert rough.metrics == calm.metrics
 
 
+def test_clicks_are_learned_by_segments_and_dense_layers_and_survive_kills(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="scripts/test --without torch")
+    command = json.dumps([sys.executable, str(HERE / "examples/clicks/clicks.py"), "--clocks", "150"])
+
+    run = runs_of(HERE / "examples/clicks/clicks.yaml", tmp_path, **{"jobs.clicks.command": command})
+
+    calm = run("calm")
+    assert calm.metrics["test_auc"] > 0.8
+    rough = run("rough", **{"faults.at": "{clock 30: kill worker-clicks-1, clock 60: kill shard-0, "
+                                         "clock 90: kill coordinator-0}"})
+    assert rough.parameters_sha256 == calm.parameters_sha256
+
+
 def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="scripts/test --without torch")
     example = HERE / "examples/languages"
