@@ -34,8 +34,13 @@ auto inspect(Inspector& f, init_spec& x) {
   return f(caf::meta::type_name("tidegate::init_spec"), x.kind, x.value);
 }
 template <class Inspector>
+auto inspect(Inspector& f, row_segment_spec& x) {
+  return f(caf::meta::type_name("tidegate::row_segment_spec"), x.columns, x.optimizer, x.init);
+}
+template <class Inspector>
 auto inspect(Inspector& f, rows_spec& x) {
-  return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init, x.lifetime);
+  return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init, x.lifetime,
+           x.segments);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_spec& x) {

@@ -22,14 +22,36 @@ using runtime::status;
 
 namespace {
 
-runtime::expected<policies::init_spec> init_of(const row_table_options& options,
+runtime::expected<policies::init_spec> init_of(std::optional<float> uniform,
+                                               std::optional<float> constant,
                                                std::string_view table) {
-  const bool is_default = !options.init_uniform && !options.init_constant;
-  if (is_default) return policies::rows_spec().init;
-  return policies::checked_init({.uniform = options.init_uniform.value_or(0.0F),
-                                 .constant = options.init_constant.value_or(0.0F),
-                                 .pushed = false},
-                                table);
+  if (!uniform && !constant) return policies::rows_spec().init;
+  return policies::checked_init(
+      {.uniform = uniform.value_or(0.0F), .constant = constant.value_or(0.0F), .pushed = false},
+      table);
+}
+
+status set_segments(const row_table_options& options, policies::table_spec& into) {
+  if (options.segments.empty()) return {};
+  const auto name = "segments of table '" + into.name + "'";
+  if (!options.optimizer.name.empty() || options.init_uniform || options.init_constant)
+    return {errc::invalid_argument,
+            name +
+                ": an optimizer or first values of the table are given, too; allowed: those "
+                "of segments"};
+  for (const auto& segment : options.segments) {
+    if (segment.optimizer.name.empty())
+      return {errc::invalid_argument,
+              name + ": one has no optimizer; allowed: " + runtime::row_optimizer_names()};
+    const auto optimizer = to_spec(segment.optimizer, into.name);
+    if (!optimizer) return optimizer.error();
+    const auto init = init_of(segment.init_uniform, segment.init_constant, into.name);
+    if (!init) return init.error();
+    into.rows.segments.push_back(
+        {.columns = segment.columns, .optimizer = *optimizer, .init = *init});
+  }
+  policies::settle_segments(into);
+  return {};
 }
 
 }  // namespace
@@ -53,9 +75,10 @@ runtime::expected<row_table> row_calls::open(std::string_view name, std::uint32_
     auto optimizer = to_spec(options->optimizer, spec.name);
     if (!optimizer) return fail(optimizer.error());
     spec.optimizer = *optimizer;
-    auto init = init_of(*options, spec.name);
+    auto init = init_of(options->init_uniform, options->init_constant, spec.name);
     if (!init) return fail(init.error());
     spec.rows.init = *init;
+    if (auto set = set_segments(*options, spec); !set.ok()) return fail(set);
     const auto wrong = [&](const status& problem) {
       return fail(problem.code(), "options of table '" + spec.name + "': " + problem.message());
     };

@@ -29,6 +29,21 @@ std::array<std::uint32_t, policies::versions_kept_max> kept_names() {
   return names;
 }
 
+runtime::initial_kind kind_of(const policies::init_spec& init) noexcept {
+  return init.kind == policies::init_kind::constant ? runtime::initial_kind::constant
+                                                    : runtime::initial_kind::uniform;
+}
+
+std::vector<runtime::row_segment> segments_of(const policies::rows_spec& rows) {
+  std::vector<runtime::row_segment> segments;
+  for (const auto& segment : rows.segments)
+    segments.push_back({.columns = segment.columns,
+                        .optimizer = segment.optimizer,
+                        .initial = kind_of(segment.init),
+                        .initial_scale = segment.init.value});
+  return segments;
+}
+
 // Multiples of the golden ratio: however many parts a shard has, they lie evenly in [0, 1).
 double lead_of(std::uint32_t slot) noexcept {
   constexpr double golden_ratio = 0.6180339887498949;
@@ -42,7 +57,6 @@ status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps) {
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
-  const bool is_constant = table.rows.init.kind == policies::init_kind::constant;
   for (const auto& chunk : chunks) {
     runtime::row_part_options options;
     options.rows = {.name = table.name,
@@ -50,9 +64,9 @@ status row_store::add_table(const policies::open_table_call& table,
                     .capacity = policies::part_capacity(table.rows, parts),
                     .dim = table.rows.dim,
                     .optimizer = table.optimizer,
-                    .initial = is_constant ? runtime::initial_kind::constant
-                                           : runtime::initial_kind::uniform,
+                    .initial = kind_of(table.rows.init),
                     .initial_scale = table.rows.init.value,
+                    .segments = segments_of(table.rows),
                     .page_lead = lead_of(chunk.slot)};
     options.lifetime = policies::part_lifetime(table.rows.lifetime, parts);
     options.keeps = keeps;

@@ -25,6 +25,17 @@ namespace actors {
 class row_calls;
 }
 
+// Columns of each row, side by side, with an optimizer and first values of their own. What an
+// optimizer looks at together, as "rowwise_adagrad" and "group_adagrad" do, is those of one
+// segment.
+struct row_segment {
+  std::uint32_t columns = 0;      // 1 to the width of a row
+  tidegate::optimizer optimizer;  // one of rows, which is named
+  // As in row_table_options.
+  std::optional<float> init_uniform = std::nullopt;
+  std::optional<float> init_constant = std::nullopt;
+};
+
 // A table of rows that a worker creates. Its rows are spread over parts by a hash of their ids,
 // and parts over shards.
 struct row_table_options {
@@ -57,6 +68,9 @@ struct row_table_options {
   // with the least sum of squares).
   std::optional<std::uint64_t> evict_rows = std::nullopt;
   std::optional<std::string> evict_by = std::nullopt;
+  // In the order of the columns, 1 to 7, with all columns of a row together: in place of
+  // `optimizer`, `init_uniform` and `init_constant`. None: all columns are alike.
+  std::vector<row_segment> segments = {};
 };
 
 // A handle to a table of rows of the job; cheap to copy, valid as long as its session.

@@ -13,6 +13,9 @@ void walk(const yaml_node& node, const std::string& pattern, const std::string& 
   const auto known = keys_below(pattern, table);
   if (known.empty()) return;  // a leaf: its reader says what is wrong with a map here
   const bool free_names = known.front() == "*";
+  for (std::size_t i = 0; free_names && i < node.items.size(); ++i)
+    walk(node.items[i], join_path(pattern, "*"), shown + "[" + std::to_string(i) + "]", table,
+         out);
   for (const auto& e : node.entries) {
     if (free_names || std::find(known.begin(), known.end(), e.key) != known.end()) {
       walk(e.value, join_path(pattern, free_names ? "*" : e.key), join_path(shown, e.key),

@@ -174,7 +174,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_command(from, job.command);
   read_env(from.child("env"), job.env);
   read_consistency(from.child("consistency"), job.consistency);
-  job.optimizer = read_optimizer(from.child("optimizer"), {});
+  job.optimizer = read_optimizer(from, {});
   from.choice<policies::worker_loss_rule>("on_worker_loss", job.on_worker_loss,
                                           worker_loss_words);
   read_spares(from, job);

@@ -162,16 +162,61 @@ bool read_lifetime(const section& from, std::optional<std::uint64_t> capacity,
   return set.ok();
 }
 
+// The columns of a segment. Returns false where something is not right.
+bool read_segment(const section& from, const policies::optimizer_spec& base,
+                  std::vector<policies::row_segment_spec>& into) {
+  std::uint64_t columns = 0;
+  if (!from.require("columns") ||
+      !from.number("columns", columns, 1, runtime::limits::row_dim_max))
+    return false;
+  policies::row_segment_spec segment;
+  segment.columns = static_cast<std::uint32_t>(columns);
+  segment.optimizer = read_optimizer(from, base);
+  const auto init = from.child("init");
+  if (init.node() != nullptr) segment.init = read_init(init);
+  into.push_back(segment);
+  return true;
+}
+
+// Returns false where something is not right.
+bool read_segments(const section& from, const policies::optimizer_spec& base,
+                   std::vector<policies::row_segment_spec>& into) {
+  const auto* list = from.get("segments");
+  if (list == nullptr) return true;
+  if (!list->is_list() || list->items.empty()) {
+    from.wrong("segments", "is " + std::string(describe(*list)));
+    return false;
+  }
+  bool ok = true;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const auto& item = list->items[i];
+    const section own(item.is_map() ? &item : nullptr, item.where, "jobs.*.tables.*.segments.*",
+                      join_path(from.shown(), "segments[" + std::to_string(i) + "]"),
+                      from.out());
+    if (!item.is_map())
+      own.note(item.where, own.shown() + ": is " + std::string(describe(item)) +
+                               "; allowed: " + std::string(key_of(own.pattern()).allowed));
+    ok = item.is_map() && read_segment(own, base, into) && ok;
+  }
+  for (const auto* key : {"optimizer", "init"})
+    if (from.get(key) != nullptr) from.wrong(key, "does not go with segments, which have it");
+  return ok;
+}
+
 // A table of rows. Returns false where its numbers are not right.
-bool read_rows(const section& from, policies::table_spec& into) {
+bool read_rows(const section& from, const policies::optimizer_spec& base,
+               policies::table_spec& into) {
   if (from.get("shape") != nullptr) from.wrong("shape", "does not belong to a table of rows");
   bool is_dynamic = false;
   std::uint64_t dim = 0;
   into.rows.capacity = policies::row_capacity_default;
   std::optional<std::uint64_t> capacity;
   std::optional<std::uint64_t> parts;
-  const bool ok = from.choice<bool>("rows", is_dynamic, rows_words) && from.require("dim") &&
-                  from.number("dim", dim, 1, runtime::limits::row_dim_max) &&
+  const bool has_dim = from.get("segments") == nullptr || from.get("dim") != nullptr;
+  const bool ok = from.choice<bool>("rows", is_dynamic, rows_words) &&
+                  (!has_dim || (from.require("dim") &&
+                                from.number("dim", dim, 1, runtime::limits::row_dim_max))) &&
+                  read_segments(from, base, into.rows.segments) &&
                   read_number(from, "capacity", runtime::limits::table_rows_max, capacity) &&
                   read_number(from, "parts", runtime::limits::row_parts_max, parts) &&
                   read_lifetime(from, capacity, into.rows);
@@ -184,7 +229,7 @@ bool read_rows(const section& from, policies::table_spec& into) {
 }
 
 void refuse_keys_of_rows(const section& from) {
-  for (const auto* key : {"dim", "capacity", "parts", "admit", "evict"})
+  for (const auto* key : {"dim", "segments", "capacity", "parts", "admit", "evict"})
     if (from.get(key) != nullptr) from.wrong(key, "does not belong to a dense table");
 }
 
@@ -194,27 +239,45 @@ bool is_table_name(std::string_view name) {
                      [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
 }
 
+// Another optimizer has its own defaults, but for what it shares with the job's.
+policies::optimizer_spec optimizer_of_kind(policies::optimizer_kind kind,
+                                           const policies::optimizer_spec& base) {
+  if (kind == base.kind) return base;
+  using option = runtime::optimizer_option;
+  auto spec = policies::default_optimizer(kind);
+  const auto has = [&](option wanted) {
+    return runtime::contains(runtime::traits_of(kind).options, wanted);
+  };
+  if (has(option::schedule)) spec.schedule = base.schedule;
+  if (has(option::clip_value)) spec.clip_value = base.clip_value;
+  spec.lazy = base.lazy;
+  // The job's rate is of optimizers that step as its own does.
+  if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
+    spec.learning_rate = base.learning_rate;
+  return spec;
+}
+
 }  // namespace
 
-policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base) {
+policies::optimizer_spec read_optimizer(const section& parent,
+                                        const policies::optimizer_spec& base) {
   using kind = policies::optimizer_kind;
   using option = runtime::optimizer_option;
-  auto spec = base;
+  auto named = base.kind;
+  if (const auto* given = parent.get("optimizer"); given != nullptr && given->is_scalar()) {
+    const auto found = runtime::find_optimizer(std::string_view(given->text));
+    if (!found)
+      parent.note(given->where, parent.shown() + ".optimizer: '" + given->text +
+                                    "' is not allowed; allowed: " +
+                                    runtime::optimizer_names(option::learning_rate) +
+                                    ", or a map");
+    return optimizer_of_kind(found.value_or(base.kind), base);
+  }
+  const auto from = parent.child("optimizer");
   // Were the name wrong, nothing could be said about which keys belong to it.
   const bool known =
-      from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
-  if (spec.kind != base.kind) {
-    spec = policies::default_optimizer(spec.kind);
-    const auto has = [&](option wanted) {
-      return runtime::contains(runtime::traits_of(spec.kind).options, wanted);
-    };
-    if (has(option::schedule)) spec.schedule = base.schedule;
-    if (has(option::clip_value)) spec.clip_value = base.clip_value;
-    spec.lazy = base.lazy;
-    // The job's rate is of optimizers that step as its own does.
-    if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
-      spec.learning_rate = base.learning_rate;
-  }
+      from.get("name") == nullptr || from.choice<kind>("name", named, optimizer_words);
+  auto spec = optimizer_of_kind(named, base);
   for (const auto& rule : policies::optimizer_rules)
     if (known || rule.belongs_to_all()) read_option(from, rule, spec);
   const bool has_schedule =
@@ -246,12 +309,14 @@ std::vector<policies::table_spec> read_tables(const section& from,
     policies::table_spec table;
     table.name = e.key;
     const bool has_rows = own.get("rows") != nullptr;
-    const bool ok = has_rows ? read_rows(own, table) : read_shape(own, table.shape);
+    const bool ok =
+        has_rows ? read_rows(own, job.optimizer, table) : read_shape(own, table.shape);
     if (!has_rows) {
       refuse_keys_of_rows(own);
       table.init = read_init(own.child("init"));
     }
-    table.optimizer = read_optimizer(own.child("optimizer"), job.optimizer);
+    table.optimizer = read_optimizer(own, job.optimizer);
+    policies::settle_segments(table);
     if (!ok) continue;
     if (const auto checked = policies::check_table(table, job); !checked.ok())
       own.note(own.where(), own.shown() + ": " + checked.message());

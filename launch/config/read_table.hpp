@@ -8,8 +8,10 @@
 
 namespace tidegate::launch {
 
-// Keys that are not given keep the values of `base`.
-policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base);
+// Reads the key "optimizer" of `parent`, a map or a name alone. Keys that are not given keep
+// the values of `base`.
+policies::optimizer_spec read_optimizer(const section& parent,
+                                        const policies::optimizer_spec& base);
 
 // `from`: the map of tables; `job`: what is read of it so far. Tables with problems are left
 // out.

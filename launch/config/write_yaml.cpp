@@ -77,20 +77,33 @@ std::string lifetime_text(const policies::rows_spec& rows) {
   return text;
 }
 
+std::string init_text(const policies::init_spec& first) {
+  using kind = policies::init_kind;
+  if (first.kind == kind::pushed) return "{pushed: true}";
+  return (first.kind == kind::uniform ? "{uniform: " : "{constant: ") +
+         format_real(first.value) + "}";
+}
+
+// What is stepped: the table as a whole, or the segments of its rows.
+std::string steps_text(const policies::table_spec& t) {
+  if (t.rows.segments.empty())
+    return "        init: " + init_text(t.has_rows() ? t.rows.init : t.init) +
+           "\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+  std::string text = "        segments:\n";
+  for (const auto& segment : t.rows.segments)
+    text += "          - {columns: " + std::to_string(segment.columns) +
+            ", init: " + init_text(segment.init) +
+            ", optimizer: " + optimizer_text(segment.optimizer) + "}\n";
+  return text;
+}
+
 std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-  using kind = policies::init_kind;
-  const auto& first = t.has_rows() ? t.rows.init : t.init;
-  const auto init = first.kind == kind::pushed
-                        ? "pushed: true"
-                        : (first.kind == kind::uniform ? "uniform: " : "constant: ") +
-                              format_real(first.value);
   const auto form = t.has_rows() ? "rows: dynamic\n        dim: " + std::to_string(t.rows.dim) +
                                        lifetime_text(t.rows) + "\n        parts: " + shape
                                  : "shape: [" + shape + "]";
-  return "      " + quote(t.name) + ":\n        " + form + "\n        init: {" + init +
-         "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+  return "      " + quote(t.name) + ":\n        " + form + "\n" + steps_text(t);
 }
 
 std::string job_text(const policies::job_spec& j) {

@@ -78,7 +78,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.consistency", .type="map", .preset="{policy: bsp}", .allowed="a map", .doc="how far the fast workers may run ahead"},
   {.path="jobs.*.consistency.policy", .type="choice", .preset="bsp", .allowed="bsp, ssp, async", .doc="see docs/consistency.md"},
   {.path="jobs.*.consistency.staleness", .type="number", .preset="required by ssp", .allowed="0 to 1000000; only with policy ssp", .doc="clocks that the fastest worker may be ahead"},
-  {.path="jobs.*.optimizer", .type="map", .preset="{name: sgd}", .allowed="a map", .doc="what shards do with a gradient, for tables that name none; without a name its keys are of sgd"},
+  {.path="jobs.*.optimizer", .type="name or map", .preset="sgd", .allowed="the name of an optimizer, or a map", .doc="what shards do with a gradient, for tables that name none; without a name its keys are of sgd"},
   {.path="jobs.*.on_worker_loss", .type="choice", .preset="restart", .allowed="restart, fail, shrink", .doc="what a worker's death means: another process goes on where it died, the run ends, or the others go on without it"},
   {.path="jobs.*.spares", .type="number", .preset="0", .allowed="0 to 64; with `on_worker_loss: restart`", .doc="so many processes of `command` on each host of the workers have begun and wait, and one that they may be copies of: one takes the place of a worker that dies (docs/fault_tolerance.md)"},
   {.path="jobs.*.checkpoint", .type="map", .preset="-", .allowed="a map", .doc="writes checkpoints while training; with it in all jobs, the death of a shard without a replica takes everything back to the last ones"},
@@ -112,7 +112,15 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.tables.*.init.uniform", .type="real", .preset="-", .allowed="a finite number >= 0", .doc="uniform in [-a, a), drawn from the job's seed"},
   {.path="jobs.*.tables.*.init.pushed", .type="choice", .preset="false", .allowed="true, false", .doc="the sum of what workers push at clock 0, whatever the optimizer; 0 before"},
   {.path="jobs.*.tables.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="the same value everywhere"},
-  {.path="jobs.*.tables.*.optimizer", .type="map", .preset="the job's", .allowed="a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule, clip_value and lazy stay the job's)"},
+  {.path="jobs.*.tables.*.segments", .type="list", .preset="-", .allowed="a list of 1 to 7 maps; only with rows, not with optimizer and init", .doc="columns of each row, side by side, with an optimizer and first values of their own; what an optimizer looks at together is those of one"},
+  {.path="jobs.*.tables.*.segments.*", .type="map", .preset="-", .allowed="a map with columns", .doc="one segment, in the order of the columns"},
+  {.path="jobs.*.tables.*.segments.*.columns", .type="number", .preset="required", .allowed="1 to 4096, together as many as dim", .doc="its columns; dim may be left out"},
+  {.path="jobs.*.tables.*.segments.*.init", .type="map", .preset="{uniform: 0.01}", .allowed="{uniform: a} or {constant: v}", .doc="its first values"},
+  {.path="jobs.*.tables.*.segments.*.init.uniform", .type="real", .preset="-", .allowed="a finite number >= 0", .doc="as in the table's init"},
+  {.path="jobs.*.tables.*.segments.*.init.pushed", .type="choice", .preset="false", .allowed="false", .doc="not for rows"},
+  {.path="jobs.*.tables.*.segments.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="as in the table's init"},
+  {.path="jobs.*.tables.*.segments.*.optimizer", .type="name or map", .preset="the job's", .allowed="the name of an optimizer, or a map", .doc="optimizer of these columns, as the table's optimizer"},
+  {.path="jobs.*.tables.*.optimizer", .type="name or map", .preset="the job's", .allowed="the name of an optimizer, or a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule, clip_value and lazy stay the job's)"},
 };
 // clang-format on
 
@@ -123,7 +131,8 @@ key_table known_keys() noexcept {
     std::vector<yaml_key> rows;
     for (const auto& key : keys) {
       rows.push_back(key);
-      if (key.path == optimizer_of_job || key.path == optimizer_of_table)
+      if (key.path == optimizer_of_job || key.path == optimizer_of_table ||
+          key.path == optimizer_of_segment)
         add_optimizer_keys(key.path, rows);
     }
     return rows;

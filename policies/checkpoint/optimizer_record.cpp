@@ -1,4 +1,4 @@
-#include "policies/coordinator/optimizer_record.hpp"
+#include "policies/checkpoint/optimizer_record.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -18,7 +18,7 @@ std::uint32_t bits_of(float value) {
 
 }  // namespace
 
-nlohmann::json encode_optimizer(const optimizer_spec& spec) {
+std::vector<std::uint64_t> numbers_of(const optimizer_spec& spec) {
   return {static_cast<std::uint32_t>(spec.kind),
           bits_of(spec.learning_rate),
           bits_of(spec.momentum),
@@ -38,18 +38,15 @@ nlohmann::json encode_optimizer(const optimizer_spec& spec) {
           bits_of(spec.l21)};
 }
 
-optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, and those before
-  // optimizers of rows alone 15.
-  constexpr std::size_t size_now = 17;
-  const auto size = fields.array("optimizer").size();
-  auto values = row(fields, "optimizer",
-                    size == 7 || size == 12 || size == 15 ? size : size_now, any_32, problem);
-  values.resize(size_now);
-  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
+nlohmann::json encode_optimizer(const optimizer_spec& spec) {
+  return numbers_of(spec);
+}
+
+optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& problem) {
+  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(numbers[at]); };
   const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
-  const auto kind = runtime::find_optimizer(values[0]);
-  const auto schedule = runtime::find_schedule(values[8]);
+  const auto kind = runtime::find_optimizer(numbers[0]);
+  const auto schedule = runtime::find_schedule(numbers[8]);
   if (!kind || !schedule) {
     if (problem.ok())
       problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
@@ -64,7 +61,7 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
                               .weight_decay = real(6),
                               .l1 = real(13),
                               .l2 = real(14),
-                              .beta = size < size_now ? optimizer_spec().beta : real(15),
+                              .beta = real(15),
                               .l21 = real(16),
                               .clip_value = real(7),
                               .schedule = {*schedule, number(9), number(10), real(11)},
@@ -72,6 +69,18 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
   if (problem.ok() && !is_complete(optimizer.schedule))
     problem = {errc::corrupt, "a schedule without clocks"};
   return optimizer;
+}
+
+optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
+  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, and those before
+  // optimizers of rows alone 15.
+  const auto size = fields.array("optimizer").size();
+  auto values =
+      row(fields, "optimizer", size == 7 || size == 12 || size == 15 ? size : optimizer_numbers,
+          any_32, problem);
+  values.resize(optimizer_numbers);
+  if (size < optimizer_numbers) values[15] = bits_of(optimizer_spec().beta);
+  return optimizer_of(values, problem);
 }
 
 }  // namespace tidegate::policies

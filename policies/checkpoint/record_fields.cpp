@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "policies/checkpoint/optimizer_record.hpp"
 #include "policies/model/row_rules.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -81,43 +82,89 @@ checkpoint_id decode_base(json_fields& fields, checkpoint_id of, const std::stri
   return {};
 }
 
+// The numbers of a table, and then those of each segment.
 json encode_rows(const rows_spec& rows) {
   if (rows.dim == 0) return json::array();
-  return {rows.dim,
-          rows.capacity,
-          static_cast<std::uint32_t>(rows.init.kind),
-          std::bit_cast<std::uint32_t>(rows.init.value),
-          rows.lifetime.admit_count,
-          rows.lifetime.candidates,
-          rows.lifetime.unseen,
-          rows.lifetime.rows,
-          static_cast<std::uint32_t>(rows.lifetime.by)};
+  json all = {rows.dim,
+              rows.capacity,
+              static_cast<std::uint32_t>(rows.init.kind),
+              std::bit_cast<std::uint32_t>(rows.init.value),
+              rows.lifetime.admit_count,
+              rows.lifetime.candidates,
+              rows.lifetime.unseen,
+              rows.lifetime.rows,
+              static_cast<std::uint32_t>(rows.lifetime.by)};
+  for (const auto& segment : rows.segments) {
+    all.push_back(segment.columns);
+    all.push_back(static_cast<std::uint32_t>(segment.init.kind));
+    all.push_back(std::bit_cast<std::uint32_t>(segment.init.value));
+    for (const auto number : numbers_of(segment.optimizer)) all.push_back(number);
+  }
+  return all;
 }
+
+namespace {
+
+constexpr std::size_t rows_numbers = 9;
+constexpr std::size_t segment_numbers = 3 + optimizer_numbers;
+
+bool is_init(std::uint64_t kind, std::uint64_t value) {
+  return kind < 2 && value <= any_32;
+}
+
+init_spec init_of(std::uint64_t kind, std::uint64_t value) {
+  return {.kind = init_kind{static_cast<std::uint8_t>(kind)},
+          .value = std::bit_cast<float>(static_cast<std::uint32_t>(value))};
+}
+
+// Those after the numbers of the table.
+std::vector<row_segment_spec> segments_of(std::span<const std::uint64_t> numbers,
+                                          std::uint32_t dim, status& problem) {
+  std::vector<row_segment_spec> segments;
+  std::uint64_t columns = 0;
+  for (; !numbers.empty(); numbers = numbers.subspan(segment_numbers)) {
+    if (numbers[0] == 0 || numbers[0] > dim || !is_init(numbers[1], numbers[2])) break;
+    segments.push_back(
+        {.columns = static_cast<std::uint32_t>(numbers[0]),
+         .optimizer = optimizer_of(numbers.subspan(3, optimizer_numbers), problem),
+         .init = init_of(numbers[1], numbers[2])});
+    columns += numbers[0];
+  }
+  const bool are_whole = numbers.empty() && (segments.empty() || columns == dim);
+  if (!are_whole && problem.ok())
+    problem = {errc::corrupt, "'rows' have segments that they cannot have"};
+  return segments;
+}
+
+}  // namespace
 
 rows_spec decode_rows(json_fields& fields, status& problem) {
   if (!fields.has("rows") || fields.array("rows").empty()) return {};
   // Records before lifetimes of rows have 4 numbers.
-  constexpr std::size_t size_now = 9;
   const auto size = fields.array("rows").size();
-  auto numbers = row(fields, "rows", size == 4 ? 4 : size_now, any_64, problem);
-  numbers.resize(size_now);
-  const auto init = init_kind{static_cast<std::uint8_t>(numbers[2])};
+  const bool has_segments =
+      size > rows_numbers && (size - rows_numbers) % segment_numbers == 0 &&
+      (size - rows_numbers) / segment_numbers <= runtime::limits::row_segments_max;
+  auto numbers =
+      row(fields, "rows", size == 4 || has_segments ? size : rows_numbers, any_64, problem);
+  if (size == 4) numbers.resize(rows_numbers);
   if (numbers[0] == 0 || numbers[0] > runtime::limits::row_dim_max || numbers[1] == 0 ||
-      numbers[1] > runtime::limits::table_rows_max || numbers[2] >= 2 || numbers[3] > any_32 ||
+      numbers[1] > runtime::limits::table_rows_max || !is_init(numbers[2], numbers[3]) ||
       numbers[4] > any_32 || numbers[8] >= std::size(runtime::eviction_orders)) {
     if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
     return {};
   }
+  const auto dim = static_cast<std::uint32_t>(numbers[0]);
   const rows_spec rows = {
-      .dim = static_cast<std::uint32_t>(numbers[0]),
+      .dim = dim,
       .capacity = numbers[1],
-      .init = {.kind = init,
-               .value = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[3]))},
+      .init = init_of(numbers[2], numbers[3]),
       .lifetime = {.admit_count = size == 4 ? 1 : static_cast<std::uint32_t>(numbers[4]),
                    .candidates = numbers[5],
                    .unseen = numbers[6],
                    .rows = numbers[7],
-                   .by = runtime::eviction_orders[numbers[8]]}};
+                   .by = runtime::eviction_orders[numbers[8]]},
+      .segments = segments_of(std::span(numbers).subspan(rows_numbers), dim, problem)};
   if (is_valid(rows.lifetime, rows.capacity)) return rows;
   if (problem.ok()) problem = {errc::corrupt, "'rows' come and go as in no table"};
   return {};

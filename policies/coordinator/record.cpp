@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "policies/checkpoint/json_text.hpp"
+#include "policies/checkpoint/optimizer_record.hpp"
 #include "policies/checkpoint/record_fields.hpp"
-#include "policies/coordinator/optimizer_record.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {

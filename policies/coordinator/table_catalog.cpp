@@ -81,6 +81,7 @@ void table_catalog::open(const table_request& request, ticket requester,
                   out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
+  settle_segments(spec);
   if (auto checked = check_table(spec, job->spec); !checked.ok())
     return refuse(requester, checked.code(), name + ": " + checked.message(), out);
   create(index, {spec}, requester, out);

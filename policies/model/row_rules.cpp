@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "runtime/base/limits.hpp"
@@ -22,6 +23,38 @@ status refused(const std::string& problem, const std::string& allowed) {
 status check_number(const std::string& name, std::uint64_t value, std::uint64_t most) {
   if (value >= 1 && value <= most) return {};
   return refused(name + " " + std::to_string(value), "1 to " + std::to_string(most));
+}
+
+status check_columns(const optimizer_spec& optimizer, const init_spec& init) {
+  if (auto checked = runtime::check_row_optimizer(optimizer); !checked.ok()) return checked;
+  if (optimizer.clip_value > 0) return refused("optimizer.clip_value of a table of rows", "0");
+  if (init.kind == init_kind::pushed || !std::isfinite(init.value))
+    return refused("such first values of rows", "{uniform: a} or {constant: v}");
+  return {};
+}
+
+status check_segments(const table_spec& table) {
+  const auto& segments = table.rows.segments;
+  constexpr auto most = runtime::limits::row_segments_max;
+  if (segments.size() > most)
+    return refused(std::to_string(segments.size()) + " segments",
+                   "1 to " + std::to_string(most));
+  std::uint64_t columns = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const auto& segment = segments[i];
+    const auto name = "segments[" + std::to_string(i) + "]";
+    if (auto some =
+            check_number(name + ".columns", segment.columns, runtime::limits::row_dim_max);
+        !some.ok())
+      return some;
+    if (auto checked = check_columns(segment.optimizer, segment.init); !checked.ok())
+      return {checked.code(), name + ": " + checked.message()};
+    columns += segment.columns;
+  }
+  if (columns == table.rows.dim) return {};
+  return refused("segments of " + std::to_string(columns) + " columns in rows of dim " +
+                     std::to_string(table.rows.dim),
+                 "as many as dim, or a table without dim");
 }
 
 status check_rows(const table_spec& table, const job_spec& job) {
@@ -51,12 +84,9 @@ status check_rows(const table_spec& table, const job_spec& job) {
             std::to_string(parts) + " parts",
         "some 2^29 rows, and as many candidates, for each part; more parts have room for "
         "more");
-  if (auto optimizer = runtime::check_row_optimizer(table.optimizer); !optimizer.ok())
-    return optimizer;
-  if (table.optimizer.clip_value > 0)
-    return refused("optimizer.clip_value of a table of rows", "0");
-  if (table.rows.init.kind == init_kind::pushed || !std::isfinite(table.rows.init.value))
-    return refused("such first values of rows", "{uniform: a} or {constant: v}");
+  auto columns = table.rows.segments.empty() ? check_columns(table.optimizer, table.rows.init)
+                                             : check_segments(table);
+  if (!columns.ok()) return columns;
   if (job.aggregators.kind != aggregators_kind::none)
     return refused("aggregators do not sum rows yet", "a job without aggregators");
   if (job.clip_norm > 0)
@@ -120,6 +150,17 @@ status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t
   if (!lifetime.admits_at_once() && !options.candidates) lifetime.candidates = into.capacity;
   lifetime.by = options.by.value_or(lifetime.by);
   return {};
+}
+
+void settle_segments(table_spec& table) noexcept {
+  const auto& segments = table.rows.segments;
+  if (segments.empty()) return;
+  std::uint64_t columns = 0;
+  for (const auto& segment : segments) columns += segment.columns;
+  if (table.rows.dim == 0)
+    table.rows.dim = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(columns, std::numeric_limits<std::uint32_t>::max()));
+  table.optimizer = segments.front().optimizer;
 }
 
 status check_table(const table_spec& table, const job_spec& job) {

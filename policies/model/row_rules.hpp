@@ -44,6 +44,10 @@ bool fits_optimizer(const table_spec& table, optimizer_kind kind) noexcept;
 runtime::status set_lifetime(const lifetime_options& options,
                              std::optional<std::uint64_t> capacity, rows_spec& into);
 
+// Completes the numbers of a table whose rows have segments: its width, if it has none, and the
+// optimizer that stands for the table.
+void settle_segments(table_spec& table) noexcept;
+
 // Checks that the table's optimizer steps such tables, and of a table of rows its numbers and
 // that its job can have one. Errors: invalid_argument, unimplemented cases among them (the
 // message says what is allowed).

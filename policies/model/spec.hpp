@@ -55,6 +55,16 @@ struct init_spec {
   friend bool operator==(const init_spec&, const init_spec&) = default;
 };
 
+// Columns of each row of a table, side by side, with an optimizer and first values of their
+// own: as one number of a linear model beside a vector of a deep one.
+struct row_segment_spec {
+  std::uint32_t columns = 0;
+  optimizer_spec optimizer;
+  init_spec init = {.kind = init_kind::uniform, .value = 0.01F};
+
+  friend bool operator==(const row_segment_spec&, const row_segment_spec&) = default;
+};
+
 // A table of rows by 64-bit ids, which lie in parts by the hash of their id. A row is made when
 // it is pushed; until then it has its first values, as `init` says: uniform ones are a
 // function of (job seed, table name, id, column).
@@ -64,6 +74,9 @@ struct rows_spec {
   init_spec init = {.kind = init_kind::uniform, .value = 0.01F};
   // Of the whole table. Where it bounds the rows, that is the capacity.
   runtime::row_lifetime lifetime = {};
+  // In the order of the columns, `dim` of them together. None: all columns have `init`, and the
+  // table's optimizer; else that is the first segment's.
+  std::vector<row_segment_spec> segments = {};
 
   friend bool operator==(const rows_spec&, const rows_spec&) = default;
 };

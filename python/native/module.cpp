@@ -47,6 +47,12 @@ void bind_options(nb::module_& module) {
       .def_rw("init_constant", &table_options::init_constant)
       .def_rw("init_pushed", &table_options::init_pushed);
   nb::class_<table>(module, "Table").def_ro("size", &table::size);
+  nb::class_<row_segment>(module, "RowSegment")
+      .def(nb::init<>())
+      .def_rw("columns", &row_segment::columns)
+      .def_rw("optimizer", &row_segment::optimizer)
+      .def_rw("init_uniform", &row_segment::init_uniform)
+      .def_rw("init_constant", &row_segment::init_constant);
   nb::class_<row_table_options>(module, "RowTableOptions")
       .def(nb::init<>())
       .def_rw("optimizer", &row_table_options::optimizer)
@@ -58,7 +64,8 @@ void bind_options(nb::module_& module) {
       .def_rw("admit_candidates", &row_table_options::admit_candidates)
       .def_rw("evict_unseen", &row_table_options::evict_unseen)
       .def_rw("evict_rows", &row_table_options::evict_rows)
-      .def_rw("evict_by", &row_table_options::evict_by);
+      .def_rw("evict_by", &row_table_options::evict_by)
+      .def_rw("segments", &row_table_options::segments);
   nb::class_<row_table>(module, "RowTable").def_prop_ro("dim", &row_table::dim);
 }
 

@@ -76,6 +76,29 @@ def test_rows_are_admitted_and_evicted(run: Run) -> None:
         [[], [0]], [[1], [0, 1]], [[1, 2], [1, 2]], [[1, 2], [2, 3]], [[2], [3, 4]], [[2], [4, 5]]]]
 
 
+def test_segments_have_optimizers_and_first_values_of_their_own(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            segments = [tidegate.Segment(1, tidegate.sgd(1.0), init=3.0), tidegate.Segment(2, tidegate.ftrl(1.0, l1=9.0), init=0.0)]
+            t = s.rows("user", 3, segments=segments)
+            assert s.rows("user", 3, segments=segments) is t
+            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init"):
+                s.rows("user", 3, segments=segments[::-1])
+            with pytest.raises(tidegate.InvalidArgumentError, match="segments of 3 columns in rows of dim 4"):
+                s.rows("other", 4, segments=segments)
+            with pytest.raises(tidegate.InvalidArgumentError, match="those of segments"):
+                s.rows("other", 3, segments=segments, init=0.0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="columns of a segment 0 of table 'other'"):
+                s.rows("other", 3, segments=[tidegate.Segment(0, tidegate.sgd(1.0))])
+            first = t.pull([7])
+            t.push([7], np.full((1, 3), 2, np.float32))
+            s.clock()
+            return [first.tolist(), t.pull([7]).tolist()]
+
+    # Of two, l1 leaves nothing.
+    assert run(train, workers=1, shards=1).returns == [[[[3.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]]]]
+
+
 def test_what_is_wrong_is_told_and_changes_nothing(run: Run) -> None:
     def train() -> None:
         with tidegate.session() as s:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ._options import Optimizer as Optimizer
     from ._options import Pushed as Pushed
     from ._options import Schedule as Schedule
+    from ._options import Segment as Segment
     from ._options import Uniform as Uniform
     from ._options import adagrad as adagrad
     from ._options import assign as assign
@@ -84,8 +85,8 @@ _HOMES = {
                "IoError", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "OutOfOrderError",
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
     "_device": ["DeviceArray"],
-    "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
-                 "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
+    "_options": ["Optimizer", "Pushed", "Schedule", "Segment", "Uniform", "adagrad", "adam", "adamw", "assign",
+                 "cosine_decay", "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
                  "step_decay", "uniform", "warm_up"],
     "_rows": ["RowTable"],
     "_session": ["Session", "await_place", "session"],
@@ -98,8 +99,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlreadyExistsError", "CancelledError", "CorruptError", "DeviceArray", "InvalidArgumentError",
     "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
-    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule", "Session",
-    "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
+    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule",
+    "Segment", "Session", "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
     "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "ftrl", "group_adagrad",
     "launch", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "session", "sgd", "spawn", "step_decay",
     "uniform", "warm_up",

@@ -40,6 +40,13 @@ class Table:
     @property
     def size(self) -> int: ...
 
+class RowSegment:
+    columns: int
+    optimizer: Optimizer
+    init_uniform: Optional[float]
+    init_constant: Optional[float]
+    def __init__(self) -> None: ...
+
 class RowTableOptions:
     optimizer: Optimizer
     init_uniform: Optional[float]
@@ -51,6 +58,7 @@ class RowTableOptions:
     evict_unseen: Optional[int]
     evict_rows: Optional[int]
     evict_by: Optional[str]
+    segments: list[RowSegment]
     def __init__(self) -> None: ...
 
 class RowTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional
+from typing import Optional, Union
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +138,19 @@ class Uniform:
 def uniform(bound: float) -> Uniform:
     """Has a table start uniform in [-bound, bound)."""
     return Uniform(bound)
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """Columns of each row of a table, side by side, with an optimizer and first values of their own.
+
+    `init`: the value that all start with, or :func:`uniform`; uniform(0.01) where it is not given. What an optimizer
+    looks at together, as :func:`rowwise_adagrad` and :func:`group_adagrad` do, is the columns of one segment.
+    """
+
+    columns: int
+    optimizer: Optimizer
+    init: Union[None, float, Uniform] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _native
-from ._options import Optimizer, Uniform
+from ._options import Optimizer, Segment, Uniform
 from ._table import Pending, _begun, optimizer_of
 from ._view import Array
 from .errors import InvalidArgumentError
@@ -115,18 +115,32 @@ def _count(name: str, role: str, number: int, bits: int = 32) -> int:
     return int(number)
 
 
-def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, evict_by: Optional[str],
-                   **numbers: Optional[int]) -> Optional[_native.RowTableOptions]:
-    """Returns options for the cluster, or None where none is given; it says which numbers it takes."""
-    if optimizer is None and init is None and evict_by is None and not any(n is not None for n in numbers.values()):
-        return None
-    options = _native.RowTableOptions()
-    if optimizer is not None:
-        options.optimizer = optimizer_of(name, optimizer)
+def _set_init(options: Union[_native.RowTableOptions, _native.RowSegment], init: RowInit) -> None:
     if isinstance(init, Uniform):
         options.init_uniform = init.bound
     elif init is not None:
         options.init_constant = float(init)
+
+
+def _segment_of(name: str, segment: Segment) -> _native.RowSegment:
+    native = _native.RowSegment()
+    native.columns = _count(name, "columns of a segment", segment.columns)
+    native.optimizer = optimizer_of(name, segment.optimizer)
+    _set_init(native, segment.init)
+    return native
+
+
+def row_options_of(name: str, optimizer: Optional[Optimizer], init: RowInit, evict_by: Optional[str],
+                   segments: Sequence[Segment], **numbers: Optional[int]) -> Optional[_native.RowTableOptions]:
+    """Returns options for the cluster, or None where none is given; it says which numbers it takes."""
+    if (optimizer is None and init is None and evict_by is None and not segments
+            and not any(n is not None for n in numbers.values())):
+        return None
+    options = _native.RowTableOptions()
+    if optimizer is not None:
+        options.optimizer = optimizer_of(name, optimizer)
+    _set_init(options, init)
+    options.segments = [_segment_of(name, segment) for segment in segments]
     if evict_by is not None:
         options.evict_by = str(evict_by)
     for role, number in numbers.items():

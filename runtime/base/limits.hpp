@@ -23,6 +23,7 @@ inline constexpr std::uint64_t device_chunks_min = 16;
 inline constexpr std::uint64_t table_elements_max = 1ull << 40;
 inline constexpr std::uint64_t table_chunks_max = 1u << 20;
 inline constexpr std::uint32_t row_dim_max = 4096;    // float32 values of a row
+inline constexpr std::size_t row_segments_max = 7;    // that leases have room for
 inline constexpr std::uint32_t row_parts_max = 4096;  // of a table of rows
 inline constexpr std::uint64_t part_rows_max = 1ull << 30;
 inline constexpr std::uint64_t table_rows_max = 1ull << 36;

@@ -117,9 +117,7 @@ class row_part {
 
   std::uint64_t rows() const noexcept { return table_.size(); }
   std::uint32_t dim() const noexcept { return options_.rows.dim; }
-  std::uint32_t state_floats() const noexcept {
-    return runtime::state_floats(options_.rows.optimizer.kind, dim());
-  }
+  std::uint32_t state_floats() const noexcept { return table_.shape().state_floats; }
   const row_table& table() const noexcept { return table_; }
 
  private:

@@ -73,14 +73,18 @@ struct uniform_draw {
 
 // Each draw of 64 bits gives two columns, the lower half first.
 template <class Draw>
-void draw_row(const Draw& draw, std::uint64_t row_key, std::span<float> out) {
+void draw_row(const Draw& draw, std::uint64_t row_key, std::size_t first,
+              std::span<float> out) {
+  const auto bits_of = [&](std::size_t column) { return mix64(row_key + column / 2); };
   std::size_t i = 0;
+  if (first % 2 == 1 && !out.empty())
+    out[i++] = draw(static_cast<std::uint32_t>(bits_of(first) >> 32U));
   for (; i + 2 <= out.size(); i += 2) {
-    const auto bits = mix64(row_key + i / 2);
+    const auto bits = bits_of(first + i);
     out[i] = draw(static_cast<std::uint32_t>(bits));
     out[i + 1] = draw(static_cast<std::uint32_t>(bits >> 32U));
   }
-  if (i < out.size()) out[i] = draw(static_cast<std::uint32_t>(mix64(row_key + i / 2)));
+  if (i < out.size()) out[i] = draw(static_cast<std::uint32_t>(bits_of(first + i)));
 }
 
 }  // namespace
@@ -90,16 +94,37 @@ bool is_valid(const initial_values& values) noexcept {
          (values.kind == initial_kind::constant || values.scale >= 0);
 }
 
-void write_initial(const initial_values& values, std::uint64_t id, std::span<float> out) {
+bool is_valid(const initial_row& row, std::uint32_t dim) noexcept {
+  std::uint64_t columns = 0;
+  for (const auto& segment : row.segments) {
+    if (segment.columns == 0) break;
+    if (!is_valid({.kind = segment.kind, .scale = segment.scale})) return false;
+    columns += segment.columns;
+  }
+  return columns == dim;
+}
+
+void write_initial(const initial_values& values, std::uint64_t id, std::span<float> out,
+                   std::size_t first) {
   const auto row_key = mix64(values.key ^ mix64(id));
   switch (values.kind) {
     case initial_kind::constant:
       std::fill(out.begin(), out.end(), values.scale);
       return;
     case initial_kind::uniform:
-      return draw_row(uniform_draw{values.scale}, row_key, out);
+      return draw_row(uniform_draw{values.scale}, row_key, first, out);
     case initial_kind::normal:
-      return draw_row(normal_draw{values.scale}, row_key, out);
+      return draw_row(normal_draw{values.scale}, row_key, first, out);
+  }
+}
+
+void write_initial(const initial_row& row, std::uint64_t id, std::span<float> out) {
+  std::size_t first = 0;
+  for (const auto& segment : row.segments) {
+    if (segment.columns == 0) return;
+    write_initial({.kind = segment.kind, .scale = segment.scale, .key = row.key}, id,
+                  out.subspan(first, segment.columns), first);
+    first += segment.columns;
   }
 }
 

@@ -26,13 +26,14 @@ void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
       const auto next = rows[i + ahead];
       prefetch_row(at.values, at.value_stride, at.dim, next);
       if (at.state_stride > 0) prefetch_row(at.states, at.state_stride, state_floats, next);
-      hwy::Prefetch(at.uses + next);
+      if (at.uses != nullptr) hwy::Prefetch(at.uses + next);
     }
     const auto row = rows[i];
     if (at.before != nullptr)
-      std::copy_n(at.values + row * at.value_stride, at.dim, at.before + i * at.dim);
-    step(gradients[i], at.values + row * at.value_stride, at.states + row * at.state_stride,
-         at.dim);
+      std::copy_n(at.values + row * at.value_stride, at.dim, at.before + i * at.before_stride);
+    step(gradients[i] + at.first, at.values + row * at.value_stride,
+         at.states + row * at.state_stride, at.dim);
+    if (at.uses == nullptr) continue;
     at.uses[row].clock = clock;
     ++at.uses[row].pushes;
   }

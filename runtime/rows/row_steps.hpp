@@ -19,14 +19,18 @@ struct row_arrays {
   std::size_t value_stride = 0;
   float* states = nullptr;
   std::size_t state_stride = 0;
-  row_use* uses = nullptr;
-  std::size_t dim = 0;  // at most limits::row_dim_max
-  // If not null, the values before the step of each row of the batch, one after the other.
+  row_use* uses = nullptr;  // null: nothing is noted
+  std::size_t dim = 0;      // columns that are stepped, at most limits::row_dim_max
+  std::size_t first = 0;    // of them, in a gradient
+  // If not null, where the values of these columns before the step are written, for each row
+  // of the batch.
   float* before = nullptr;
+  std::size_t before_stride = 0;
 };
 
-// Steps the row rows[i] with the `dim` floats at gradients[i], one after the other, and notes
-// the clock and the push in its use. There is no no_row among `rows`.
+// Steps these columns of the row rows[i] with those of the gradient that lies at gradients[i],
+// one row after the other, and notes the clock and the push in its use. There is no no_row
+// among `rows`.
 void step_rows(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
                std::span<const row_number> rows, const float* const* gradients);
 

@@ -18,6 +18,18 @@ namespace {
 // made in pages that are there.
 constexpr std::size_t make_block = 4096;
 
+// All columns are a segment where none is given.
+std::vector<row_segment> segments_of(const row_table_options& options) {
+  if (!options.segments.empty()) return options.segments;
+  return {{.columns = options.dim,
+           .optimizer = options.optimizer,
+           .initial = options.initial,
+           .initial_scale = options.initial_scale}};
+}
+
+// Rows whose segments are stepped one after the other.
+constexpr std::size_t step_block = 256;
+
 // The lead of an array that grows as another does.
 double opposite(double lead) noexcept {
   return lead < 0.5 ? lead + 0.5 : lead - 0.5;
@@ -43,15 +55,29 @@ class change {
 }  // namespace
 
 expected<row_table> row_table::create(const row_table_options& options) {
-  if (auto good = check_row_optimizer(options.optimizer); !good.ok()) return fail(good);
-  if (!is_valid({.kind = options.initial, .scale = options.initial_scale}))
-    return fail(errc::invalid_argument, "initial values of table " + options.name + ": " +
-                                            std::to_string(options.initial_scale) +
-                                            "; allowed: a number, 0 and more");
-  const auto layout =
-      row_layout_for({.capacity = options.capacity,
-                      .dim = options.dim,
-                      .state_floats = state_floats(options.optimizer.kind, options.dim)});
+  if (options.segments.size() > limits::row_segments_max)
+    return fail(errc::invalid_argument,
+                "table " + options.name + ": " + std::to_string(options.segments.size()) +
+                    " segments; allowed: 0 to " + std::to_string(limits::row_segments_max));
+  std::uint64_t columns = 0;
+  for (const auto& segment : segments_of(options)) {
+    if (segment.columns == 0)
+      return fail(errc::invalid_argument,
+                  "table " + options.name + ": a segment or a row without columns");
+    if (auto good = check_row_optimizer(segment.optimizer); !good.ok()) return fail(good);
+    if (!is_valid({.kind = segment.initial, .scale = segment.initial_scale}))
+      return fail(errc::invalid_argument, "initial values of table " + options.name + ": " +
+                                              std::to_string(segment.initial_scale) +
+                                              "; allowed: a number, 0 and more");
+    columns += segment.columns;
+  }
+  if (columns != options.dim)
+    return fail(errc::invalid_argument,
+                "segments of table " + options.name + " have " + std::to_string(columns) +
+                    " columns; allowed: " + std::to_string(options.dim) + ", as its rows have");
+  const auto layout = row_layout_for({.capacity = options.capacity,
+                                      .dim = options.dim,
+                                      .state_floats = state_floats(options)});
   if (!layout) return fail(layout.error());
   auto memory = segment::create("rows", layout->bytes);
   if (!memory) return fail(memory.error());
@@ -62,10 +88,8 @@ row_table::row_table(segment memory, const row_layout& layout, const row_table_o
     : memory_(std::move(memory)),
       name_(options.name),
       layout_(layout),
-      optimizer_(options.optimizer),
-      initial_{.kind = options.initial,
-               .scale = options.initial_scale,
-               .key = initial_key(options.seed, options.name)},
+      segments_(place_segments(options)),
+      initial_(initial_of(options)),
       index_(memory_.data() + layout.index_begin, layout.index, options.seed),
       slabs_(memory_.data(), layout),
       bucket_pages_(layout.index_begin + layout.index.buckets,
@@ -74,6 +98,35 @@ row_table::row_table(segment memory, const row_layout& layout, const row_table_o
       state_pages_(layout.states, layout.ids, opposite(options.page_lead)),
       id_pages_(layout.ids, layout.uses, options.page_lead),
       use_pages_(layout.uses, layout.bytes, opposite(options.page_lead)) {}
+
+std::vector<row_table::placed_segment> row_table::place_segments(
+    const row_table_options& options) {
+  std::vector<placed_segment> placed;
+  std::size_t column = 0, state = 0;
+  for (const auto& segment : segments_of(options)) {
+    placed.push_back({.options = segment, .column = column, .state = state});
+    column += segment.columns;
+    state += runtime::state_floats(segment.optimizer.kind, segment.columns);
+  }
+  return placed;
+}
+
+initial_row row_table::initial_of(const row_table_options& options) {
+  initial_row initial;
+  initial.key = initial_key(options.seed, options.name);
+  const auto placed = place_segments(options);
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    initial.segments[i] = {.columns = placed[i].options.columns,
+                           .kind = placed[i].options.initial,
+                           .scale = placed[i].options.initial_scale};
+  return initial;
+}
+
+std::uint32_t row_table::state_floats(const row_table_options& options) {
+  const auto last = place_segments(options).back();
+  return static_cast<std::uint32_t>(last.state) +
+         runtime::state_floats(last.options.optimizer.kind, last.options.columns);
+}
 
 row_view row_table::view() const noexcept {
   return {memory_.data(), layout_, initial_};
@@ -159,18 +212,37 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows); !count) return count.error();
-  rows::step_rows(coefficients_of(optimizer_, step, layout_.shape.dim),
-                  std::max(step.clock, step.latest),
-                  {.values = slabs_.all_values(),
-                   .value_stride = layout_.value_stride,
-                   .states = slabs_.all_states(),
-                   .state_stride = layout_.state_stride,
-                   .uses = slabs_.all_uses(),
-                   .dim = layout_.shape.dim,
-                   .before = before.values.empty() ? nullptr : before.values.data()},
-                  rows, gradients.data());
+  // All segments of some rows, and then of the next: they lie side by side.
+  const auto block = segments_.size() == 1 ? std::max<std::size_t>(ids.size(), 1) : step_block;
+  for (std::size_t begin = 0; begin < ids.size(); begin += block) {
+    const auto count = std::min(block, ids.size() - begin);
+    const std::size_t floats = layout_.shape.dim;
+    step_rows(step, rows.subspan(begin, count), gradients.subspan(begin, count),
+              before.values.empty() ? before.values
+                                    : before.values.subspan(begin * floats, count * floats));
+  }
   std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
   return {};
+}
+
+void row_table::step_rows(const row_step& step, std::span<const row_number> rows,
+                          std::span<const float* const> gradients, std::span<float> before) {
+  for (const auto& segment : segments_) {
+    const auto columns = segment.options.columns;
+    const bool is_last = &segment == &segments_.back();
+    rows::step_rows(coefficients_of(segment.options.optimizer, step, columns),
+                    std::max(step.clock, step.latest),
+                    {.values = slabs_.all_values() + segment.column,
+                     .value_stride = layout_.value_stride,
+                     .states = slabs_.all_states() + segment.state,
+                     .state_stride = layout_.state_stride,
+                     .uses = is_last ? slabs_.all_uses() : nullptr,
+                     .dim = columns,
+                     .first = segment.column,
+                     .before = before.empty() ? nullptr : before.data() + segment.column,
+                     .before_stride = layout_.shape.dim},
+                    rows, gradients.data());
+  }
 }
 
 status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,

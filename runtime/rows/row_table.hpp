@@ -26,6 +26,15 @@
 
 namespace tidegate::runtime {
 
+// Columns of each row, side by side, with an optimizer and first values of their own. A group
+// of columns that an optimizer looks at together is those of a segment.
+struct row_segment {
+  std::uint32_t columns = 0;
+  optimizer_options optimizer;
+  initial_kind initial = initial_kind::uniform;
+  float initial_scale = 0.01F;
+};
+
 struct row_table_options {
   std::string name;
   std::uint64_t seed = 1;
@@ -34,6 +43,9 @@ struct row_table_options {
   optimizer_options optimizer;
   initial_kind initial = initial_kind::uniform;
   float initial_scale = 0.01F;
+  // Of a row, in the order of its columns, in place of the optimizer and initial values above;
+  // at most limits::row_segments_max. None: all columns are one.
+  std::vector<row_segment> segments = {};
   // How far its pages are made ahead, in [0, 1): tables that grow alike have others, so that
   // they do not all wait for the kernel at the same time.
   double page_lead = 0;
@@ -43,7 +55,7 @@ struct row_table_options {
 struct row_place {
   segment_name segment;
   row_shape shape;
-  initial_values initial;
+  initial_row initial;
 
   friend bool operator==(const row_place&, const row_place&) = default;
 };
@@ -52,6 +64,8 @@ class row_table {
  public:
   // Errors: invalid_argument (a number out of its range), io_error (no address space).
   static expected<row_table> create(const row_table_options& options);
+  // Returns how much state a row of such a table has.
+  static std::uint32_t state_floats(const row_table_options& options);
 
   // rows[i] is the number of the row ids[i], which is made if it does not exist. Returns how
   // many were made. Ids may repeat. Errors: over_limit (the table is full); then nothing has
@@ -93,6 +107,7 @@ class row_table {
   // Valid as long as the table, and where it is moved to.
   row_view view() const noexcept;
   row_place place() const noexcept;
+  const row_shape& shape() const noexcept { return layout_.shape; }
   // The values of the row ids[i], as row_view::gather().
   void gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
     view().gather(ids, out);
@@ -111,11 +126,22 @@ class row_table {
   void prepare_index(std::uint64_t ids);
   void prepare_rows(std::uint64_t rows);
 
+  // Where the columns and the state of a segment lie in those of a row.
+  struct placed_segment {
+    row_segment options;
+    std::size_t column = 0;
+    std::size_t state = 0;
+  };
+  static std::vector<placed_segment> place_segments(const row_table_options& options);
+  static initial_row initial_of(const row_table_options& options);
+  void step_rows(const row_step& step, std::span<const row_number> rows,
+                 std::span<const float* const> gradients, std::span<float> before);
+
   segment memory_;
   std::string name_;
   row_layout layout_;
-  optimizer_options optimizer_;
-  initial_values initial_;
+  std::vector<placed_segment> segments_;
+  initial_row initial_;
   row_index index_;
   row_slabs slabs_;
   rows::pages_ahead bucket_pages_;

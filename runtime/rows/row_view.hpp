@@ -28,7 +28,7 @@ class row_view {
  public:
   // `memory` is that of a table of this layout; initial.key is the table's.
   row_view(const std::byte* memory, const row_layout& layout,
-           const initial_values& initial) noexcept
+           const initial_row& initial) noexcept
       : memory_(memory),
         index_(memory + layout.index_begin, layout.index),
         slabs_(memory, layout),
@@ -59,7 +59,7 @@ class row_view {
   const std::byte* memory_;
   index_view index_;
   row_slabs_view slabs_;
-  initial_values initial_;
+  initial_row initial_;
 };
 
 // SHA-256 as 64 hex digits of all rows, ascending by id: id, values, state, clock and number of

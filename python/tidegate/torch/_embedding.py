@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from typing import Optional, Sequence, Union
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .._options import Optimizer, Uniform
+from .._options import Optimizer, Segment, Uniform
 from .._session import Session
 from ..errors import InvalidArgumentError
 
@@ -34,7 +34,8 @@ class Embedding(nn.Module):
                  optimizer: Optional[Optimizer] = None, init: Union[None, float, Uniform] = None,
                  capacity: Optional[int] = None, parts: Optional[int] = None, admit_count: Optional[int] = None,
                  admit_candidates: Optional[int] = None, evict_unseen: Optional[int] = None,
-                 evict_rows: Optional[int] = None, evict_by: Optional[str] = None) -> None:
+                 evict_rows: Optional[int] = None, evict_by: Optional[str] = None,
+                 segments: Sequence[Segment] = ()) -> None:
         """`mode`: None (each row by itself), "sum" or "mean" over bags. The rest is as in :meth:`tidegate.Session.rows`."""
         super().__init__()
         if mode not in MODES:
@@ -42,7 +43,7 @@ class Embedding(nn.Module):
         self.mode = mode
         self.table = session.rows(name, dim, optimizer=optimizer, init=init, capacity=capacity, parts=parts,
                                   admit_count=admit_count, admit_candidates=admit_candidates,
-                                  evict_unseen=evict_unseen, evict_rows=evict_rows, evict_by=evict_by)
+                                  evict_unseen=evict_unseen, evict_rows=evict_rows, evict_by=evict_by, segments=segments)
         self._used: list[tuple[Tensor, Tensor]] = []  # ids and rows of forward passes since the last push
 
     def forward(self, ids: Tensor, offsets: Optional[Tensor] = None) -> Tensor:

@@ -51,7 +51,8 @@ struct setting {
   std::uint32_t parts = 5;
   std::string optimizer = "sgd";
   policies::consistency_spec consistency = {consistency_kind::bsp, 0};
-  runtime::row_lifetime lifetime = {};  // of the whole table
+  runtime::row_lifetime lifetime = {};                               // of the whole table
+  std::vector<std::pair<std::uint32_t, std::string>> segments = {};  // columns, optimizers
 };
 
 row_table_options options_of(const setting& options) {
@@ -59,6 +60,18 @@ row_table_options options_of(const setting& options) {
   wanted.optimizer.name = options.optimizer;
   wanted.optimizer.learning_rate = 0.1F;
   wanted.init_uniform = init;
+  for (const auto& [columns, name] : options.segments) {
+    row_segment segment;
+    segment.columns = columns;
+    segment.optimizer.name = name;
+    segment.optimizer.learning_rate = wanted.optimizer.learning_rate;
+    segment.init_uniform = init;
+    wanted.segments.push_back(segment);
+  }
+  if (!options.segments.empty()) {
+    wanted.optimizer = {};
+    wanted.init_uniform.reset();
+  }
   wanted.parts = options.parts;
   const auto& lifetime = options.lifetime;
   if (!lifetime.admits_at_once()) {
@@ -242,6 +255,29 @@ TEST(session_rows, are_stepped_by_every_optimizer_of_rows) {
     hashes.insert(hash);
   }
   EXPECT_EQ(hashes.size(), 6U);
+}
+
+// AdaGrad looks at each column by itself, so it does not matter how they are cut.
+TEST(session_rows, have_the_same_bits_where_segments_are_alike) {
+  setting options;
+  options.optimizer = "adagrad";
+  const auto whole = hash_of(options);
+  options.segments = {{1, "adagrad"}, {dim - 1, "adagrad"}};
+  EXPECT_EQ(hash_of(options), whole);
+}
+
+TEST(session_rows, have_the_same_bits_with_segments_on_any_shards) {
+  setting options;
+  options.segments = {{1, "ftrl"}, {2, "adam"}, {dim - 3, "rowwise_adagrad"}};
+  options.lifetime = {.admit_count = 2, .candidates = 100, .unseen = 4};
+  std::set<std::string> hashes;
+  for (const std::uint32_t shards : {1U, 2U, 4U}) {
+    options.shards = shards;
+    hashes.insert(hash_of(options, {shards, 3}));
+  }
+  EXPECT_EQ(hashes.size(), 1U);
+  std::swap(options.segments[0].second, options.segments[1].second);
+  EXPECT_FALSE(hashes.contains(hash_of(options)));
 }
 
 TEST(session_rows, go_through_under_every_policy) {

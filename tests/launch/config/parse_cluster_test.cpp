@@ -1,4 +1,5 @@
 #include <fstream>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
@@ -99,6 +100,43 @@ TEST(parse_cluster, reads_tables_of_rows) {
                                               .rows = 900,
                                               .by = runtime::eviction_order::l2}}));
   EXPECT_EQ(tables[2].optimizer.l1, 2.0F);
+}
+
+TEST(parse_cluster, reads_segments_of_rows) {
+  const auto text = with_job(
+      "    optimizer: {name: adagrad, learning_rate: 0.5}\n"
+      "    tables:\n"
+      "      wide:\n"
+      "        rows: dynamic\n"
+      "        segments:\n"
+      "          - {columns: 1, optimizer: ftrl, init: {constant: 0}}\n"
+      "          - {columns: 32, optimizer: {epsilon: 0.25}}\n");
+  const auto spec = parse_cluster(text, "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  const auto& table = spec->jobs[0].tables.at(0);
+  EXPECT_EQ(table.rows.dim, 33U);
+  ASSERT_EQ(table.rows.segments.size(), 2U);
+  const auto& [first, second] = std::tie(table.rows.segments[0], table.rows.segments[1]);
+  EXPECT_EQ(first.columns, 1U);
+  EXPECT_EQ(first.optimizer.kind, optimizer_kind::ftrl);
+  EXPECT_EQ(first.init, (policies::init_spec{policies::init_kind::constant, 0.0F}));
+  EXPECT_EQ(second.optimizer.kind, optimizer_kind::adagrad);
+  EXPECT_EQ(second.optimizer.learning_rate, 0.5F);
+  EXPECT_EQ(second.optimizer.epsilon, 0.25F);
+  EXPECT_EQ(second.init, policies::rows_spec().init);
+  EXPECT_EQ(table.optimizer, first.optimizer);
+  const auto again = parse_cluster(write_yaml(*spec), "again.yaml", {});
+  ASSERT_TRUE(again) << again.error().message() << write_yaml(*spec);
+  EXPECT_EQ(again->jobs[0].tables, spec->jobs[0].tables);
+}
+
+TEST(parse_cluster, reads_an_optimizer_that_is_a_name_alone) {
+  const auto spec = parse_cluster(
+      with_job("    optimizer: adam\n    tables: {t: {shape: [2], optimizer: adagrad}}\n"),
+      "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->jobs[0].optimizer, policies::default_optimizer(optimizer_kind::adam));
+  EXPECT_EQ(spec->jobs[0].tables[0].optimizer.kind, optimizer_kind::adagrad);
 }
 
 TEST(parse_cluster, gives_each_optimizer_its_own_defaults) {

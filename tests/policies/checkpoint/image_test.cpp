@@ -220,6 +220,18 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
     ASSERT_FALSE(decoded);
     EXPECT_EQ(decoded.error().code(), errc::corrupt);
   };
+  auto cut = about;
+  cut.rows.segments = {{.columns = 2, .optimizer = about.optimizer}, {.columns = 3}};
+  cut.rows.segments[1].init = {init_kind::constant, 0.5F};
+  image.about = cut;
+  const auto with_segments = encode_shard_file(title, {&image, 1});
+  const auto read_again = decode_shard_file(with_segments->substr(safetensors_head_bytes),
+                                            with_segments->size() + bytes);
+  ASSERT_TRUE(read_again) << read_again.error().message();
+  EXPECT_EQ(read_again->chunks[0].about, cut);
+  refused([](auto& of) { of.rows.segments = {{.columns = 4}}; });
+  refused([](auto& of) { of.rows.segments = {{.columns = 0}, {.columns = 5}}; });
+  refused([](auto& of) { of.rows.segments.assign(8, {.columns = 1}); });
   refused([](auto& of) { of.optimizer.kind = optimizer_kind::momentum; });
   refused([](auto& of) { of.rows.lifetime.rows = 61; });
   refused([](auto& of) { of.rows.lifetime.unseen = unseen_clocks_max + 1; });

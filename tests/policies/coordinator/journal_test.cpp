@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policies/coordinator/optimizer_record.hpp"
+#include "policies/checkpoint/optimizer_record.hpp"
 #include "policies/supervision/retry_backoff.hpp"
 #include "runtime/base/limits.hpp"
 #include "tests/policies/coordinator/journal_fixture.hpp"
@@ -195,19 +195,24 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   optimizer.l21 = 0.9F;
   restored_cluster from;
   from.epoch = 3;
-  from.jobs["a"] = {.id = {2, 9},
-                    .clock = 40,
-                    .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer},
-                               {.name = "user",
-                                .shape = {7},
-                                .optimizer = optimizer,
-                                .rows = {.dim = 4,
-                                         .capacity = 90,
-                                         .lifetime = {.admit_count = 3,
-                                                      .candidates = 50,
-                                                      .unseen = 20,
-                                                      .rows = 90,
-                                                      .by = runtime::eviction_order::l2}}}}};
+  from.jobs["a"] = {
+      .id = {2, 9},
+      .clock = 40,
+      .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer},
+                 {.name = "user",
+                  .shape = {7},
+                  .optimizer = optimizer,
+                  .rows = {.dim = 4,
+                           .capacity = 90,
+                           .lifetime = {.admit_count = 3,
+                                        .candidates = 50,
+                                        .unseen = 20,
+                                        .rows = 90,
+                                        .by = runtime::eviction_order::l2},
+                           .segments = {{.columns = 1, .optimizer = optimizer},
+                                        {.columns = 3,
+                                         .optimizer = optimizer,
+                                         .init = {init_kind::constant, -0.1F}}}}}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};
   core->begin(1, out);

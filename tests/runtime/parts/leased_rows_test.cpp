@@ -179,14 +179,17 @@ TEST(row_lease, comes_back_from_its_bytes_and_from_no_others) {
   lease.version = 42;
   lease.place.segment = {.pid = 1, .fd = 2, .inode = 3, .bytes = 4};
   lease.place.shape = {.capacity = 5, .dim = 6, .state_floats = 7};
-  lease.place.initial = {.kind = initial_kind::normal, .scale = 0.5F, .key = 8};
+  lease.place.initial.key = 8;
+  lease.place.initial.segments[0] = {.columns = 2, .kind = initial_kind::normal, .scale = 0.5F};
+  lease.place.initial.segments[1] = {
+      .columns = 4, .kind = initial_kind::constant, .scale = -1.0F};
   std::vector<std::byte> bytes(row_lease_bytes);
   encode(lease, bytes);
   const auto read = decode_lease(bytes);
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, lease);
   EXPECT_FALSE(decode_lease(std::span(bytes).first(row_lease_bytes - 64)));
-  for (const std::size_t at : {0, 64, 68}) {  // the mark, the scale, the kind
+  for (const std::size_t at : {0, 64, 68, 72}) {  // the mark, columns and a kind, a scale
     auto wrong = bytes;
     for (std::size_t i = 0; i < 4; ++i) wrong[at + i] = std::byte{0xff};
     EXPECT_EQ(decode_lease(wrong).error().code(), errc::corrupt) << at;

@@ -172,6 +172,110 @@ TEST(row_table, does_what_rows_one_at_a_time_do) {
     }
 }
 
+// Columns that have an optimizer of their own, as a linear model has beside a deep one.
+row_table_options options_of_segments() {
+  auto options = options_of(optimizer_kind::sgd, 5'000, 33);
+  const auto segment = [](std::uint32_t columns, optimizer_kind kind, float first) {
+    row_segment of;
+    of.columns = columns;
+    of.optimizer.kind = kind;
+    of.optimizer.l1 = of.optimizer.l21 = 0.01F;
+    of.initial = initial_kind::constant;
+    of.initial_scale = first;
+    return of;
+  };
+  options.segments = {segment(1, optimizer_kind::ftrl, 0.0F),
+                      segment(20, optimizer_kind::adagrad, 0.25F),
+                      segment(12, optimizer_kind::group_adagrad, -1.0F)};
+  return options;
+}
+
+TEST(row_table, has_segments_that_are_stepped_as_tables_of_their_own) {
+  const auto options = options_of_segments();
+  auto table = table_of(options);
+  ASSERT_EQ(table.shape().state_floats, 2 * 1 + 20 + 2 * 12U);
+  std::vector<row_table> alone;
+  for (const auto& segment : options.segments) {
+    auto of_one = options_of(segment.optimizer.kind, 5'000, segment.columns);
+    of_one.optimizer = segment.optimizer;
+    of_one.initial = segment.initial;
+    of_one.initial_scale = segment.initial_scale;
+    alone.push_back(table_of(of_one));
+  }
+  rng random(3);
+  for (std::uint64_t clock = 0; clock < 20; ++clock) {
+    const auto ids = draw_distinct(random, 900, 3'000);
+    const row_step step{.clock = clock, .scale = 0.5F};
+    const auto gradients = gradients_of(ids, 33, clock);
+    const auto was = gather(table, ids);
+    std::vector<const float*> rows;
+    for (std::size_t i = 0; i < ids.size(); ++i) rows.push_back(gradients.data() + i * 33);
+    floats before(gradients.size());
+    std::vector<std::uint8_t> is_new(ids.size());
+    ASSERT_TRUE(table.update(step, ids, rows, {.values = before, .is_new = is_new}).ok());
+    EXPECT_EQ(before, was);
+    std::size_t first = 0;
+    for (auto& of_one : alone) {
+      const std::size_t columns = of_one.view().dim();
+      floats own;
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        own.insert(own.end(), rows[i] + first, rows[i] + first + columns);
+      ASSERT_TRUE(of_one.update(step, ids, own).ok());
+      first += columns;
+    }
+  }
+  const auto& slabs = table.view().slabs();
+  table.view().index().for_each([&](std::uint64_t id, row_number number) {
+    std::size_t column = 0, state = 0;
+    for (const auto& of_one : alone) {
+      std::array<row_number, 1> at{};
+      of_one.view().index().find(std::array{id}, at);
+      ASSERT_NE(at[0], no_row);
+      const auto& own = of_one.view().slabs();
+      const auto shape = of_one.shape();
+      EXPECT_TRUE(std::equal(own.values(at[0]), own.values(at[0]) + shape.dim,
+                             slabs.values(number) + column));
+      EXPECT_TRUE(std::equal(own.state(at[0]), own.state(at[0]) + shape.state_floats,
+                             slabs.state(number) + state));
+      EXPECT_EQ(slabs.use(number), own.use(at[0])) << "a step counts once";
+      column += shape.dim;
+      state += shape.state_floats;
+    }
+  });
+}
+
+TEST(row_table, has_first_values_that_do_not_depend_on_segments) {
+  const auto whole = table_of(options_of(optimizer_kind::sgd, 100, 13));
+  auto options = options_of(optimizer_kind::sgd, 100, 13);
+  row_segment of;
+  of.initial_scale = 0.5F;
+  for (const std::uint32_t columns : {3U, 4U, 5U, 1U}) {
+    of.columns = columns;
+    options.segments.push_back(of);
+  }
+  const auto cut = table_of(options);
+  const auto ids = range(5, 100);
+  EXPECT_EQ(gather(cut, ids), gather(whole, ids));
+}
+
+TEST(row_table, refuses_segments_that_are_not_its_columns) {
+  auto options = options_of_segments();
+  options.dim = 34;
+  EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
+  options = options_of_segments();
+  options.segments[1].columns = 0;
+  options.dim = 13;
+  EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
+  options = options_of_segments();
+  options.segments[1].optimizer.kind = optimizer_kind::momentum;
+  EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
+  options = options_of(optimizer_kind::sgd, 10, 8);
+  row_segment single;
+  single.columns = 1;
+  options.segments.assign(8, single);
+  EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
+}
+
 TEST(row_table, a_row_that_comes_again_begins_anew) {
   auto table = table_of(options_of(optimizer_kind::adagrad, 10, 4));
   const auto fresh = gather(table, {7});
