@@ -101,6 +101,7 @@ policies::cluster_spec measured_cluster(const bench_options& options,
   policies::cluster_spec spec;
   spec.name = "bench";
   spec.shards = options.shards;
+  spec.replicas = options.replicas;
   spec.device = options.device;
   spec.transport = options.transport;
   spec.chunk_bytes =

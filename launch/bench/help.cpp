@@ -43,7 +43,7 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --hosts A,B        workers on host A, where this command runs, and shards on host B: for each
                      its address, then perhaps the command that starts its processes, as in
                      '10.0.0.1,10.0.0.2 ip netns exec b'
-  --replicas R       0: shards have no replicas yet
+  --replicas R       of each shard, 0 to 2; default 0. They are not pinned, and count as servers
   --iterations N     timed ones per size; default: by size, 10 to 200
   --warmup N         iterations before, not counted; default 3
   --repeat N         exchanges of an iteration, one after the other with the same gradient; their
@@ -152,6 +152,7 @@ and pushed once.
 
   --workers W        1 to 64; a cluster is measured where this or one of the next is given
   --shards S         default 1
+  --replicas R       as in tidegate bench exchange
   --transport T      auto, shm, tcp, rdma; default auto
   --hosts A,B        as in tidegate bench exchange
   --warmup N         rounds before, not counted; default 3

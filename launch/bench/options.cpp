@@ -14,6 +14,7 @@
 #include "launch/bench/sizes.hpp"
 #include "launch/config/words.hpp"
 #include "launch/text/nearest.hpp"
+#include "policies/placement/replica_chain.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/rows/row_layout.hpp"
@@ -55,7 +56,7 @@ const std::vector<subject_words>& subjects() {
       {.name = "rows",
        .measured = subject::rows,
        .known = {"rows", "dim", "batch", "distribution", "threads", "repeat", "workers",
-                 "shards", "transport", "hosts", "warmup", "pin", "json"}},
+                 "shards", "replicas", "transport", "hosts", "warmup", "pin", "json"}},
       {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
@@ -96,12 +97,6 @@ status set_list(const std::string& option, const std::string& text, std::uint32_
     return bad("--" + option + " " + text + "; allowed: 1 and more");
   into = *numbers;
   return {};
-}
-
-status set_replicas(const std::string& text) {
-  if (text == "0") return {};
-  return bad("--replicas " + text +
-             "; allowed: 0. Shards have no replicas yet, so there is nothing to measure");
 }
 
 status set_pin(const std::string& text, std::string& into) {
@@ -172,8 +167,8 @@ bool is_of_rows(const std::string& option) {
 
 // Returns true if an option of `tidegate bench rows` is about a cluster.
 bool is_of_cluster(const std::string& option) {
-  return option == "workers" || option == "shards" || option == "transport" ||
-         option == "hosts" || option == "warmup" || option == "pin";
+  return option == "workers" || option == "shards" || option == "replicas" ||
+         option == "transport" || option == "hosts" || option == "warmup" || option == "pin";
 }
 
 status set_one(const std::string& option, const std::string& text, bench_options& into) {
@@ -186,7 +181,8 @@ status set_one(const std::string& option, const std::string& text, bench_options
   if (option == "transport")
     return set_word(option, text, launch::transport_words, into.transport);
   if (option == "hosts") return set_hosts(text, into.hosts);
-  if (option == "replicas") return set_replicas(text);
+  if (option == "replicas")
+    return set_count(option, text, 0, policies::group_size_max - 1, into.replicas);
   if (option == "iterations")
     return set_count(option, text, 1, bench_iterations_max, into.iterations);
   if (option == "warmup") return set_count(option, text, 0, 10'000, into.warmup);

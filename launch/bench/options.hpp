@@ -25,6 +25,7 @@ struct bench_options {
   // repeats, and over a cluster workers, shards, transport, hosts, warmup, pin
   std::uint32_t workers = 2;
   std::uint32_t shards = 1;
+  std::uint32_t replicas = 0;  // of each shard
   std::vector<std::uint64_t> bytes;
   policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
   bool one_optimizer = false;  // roofline: only that one

@@ -35,7 +35,7 @@ json setting(const char* kind, const bench_options& options) {
   json all{{"kind", kind},
            {"workers", options.workers},
            {"shards", options.shards},
-           {"replicas", 0},
+           {"replicas", options.replicas},
            {"optimizer", launch::word(launch::optimizer_words, options.optimizer)},
            {"transport", launch::word(launch::transport_words, options.transport)},
            {"tables", options.tables},

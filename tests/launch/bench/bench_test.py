@@ -72,7 +72,7 @@ class Exchange(BenchTest):
         self.assertEqual(json.loads(file.read_text())["sizes"][0]["iterations"], 3)
 
     def test_bad_requests(self):
-        self.assertIn("no replicas yet", self.bench("exchange", "--replicas", "1", expect=2))
+        self.assertIn("allowed: 0 to 2", self.bench("exchange", "--replicas", "3", expect=2))
         self.assertIn("core 4000", self.bench("exchange", "--pin", "4000", expect=2))
 
     def test_an_interrupt_ends_it_and_leaves_nothing(self):
@@ -162,8 +162,8 @@ class Rows(BenchTest):
 
     def test_over_a_cluster_pulls_are_timed_and_values_compared(self):
         for transport, shards, distribution in (("auto", 2, "uniform"), ("tcp", 1, "zipf:0.99")):
-            found = self.bench_json("rows", "--workers", "2", "--shards", str(shards), "--transport", transport, "--rows",
-                                    "5000", "--dim", "6", "--batch", "512", "--distribution", distribution, "--repeat",
+            found = self.bench_json("rows", "--workers", "2", "--shards", str(shards), "--transport", transport,
+                                    "--replicas", str(2 - shards), "--rows", "5000", "--dim", "6", "--batch", "512", "--distribution", distribution, "--repeat",
                                     "4", "--warmup", "1")
             self.assertEqual((found["kind"], found["workers"], found["shards"]), ("rows of a cluster", 2, shards))
             self.assertEqual((len(found["seconds"]), len(found["roofline_seconds"])), (4, 4))

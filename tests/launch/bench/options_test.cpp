@@ -43,7 +43,7 @@ TEST(sizes, lists) {
 TEST(bench_options, exchange) {
   const auto all = parse_bench(
       {"exchange",     "--workers", "4",           "--shards=2", "--bytes",    "4MiB,64MiB",
-       "--optimizer",  "adam",      "--transport", "tcp",        "--replicas", "0",
+       "--optimizer",  "adam",      "--transport", "tcp",        "--replicas", "1",
        "--iterations", "7",         "--warmup",    "1",          "--tables",   "3",
        "--chunk",      "1MiB",      "--pin",       "0,1",        "--json",     "j",
        "--svg",        "s"});
@@ -51,6 +51,7 @@ TEST(bench_options, exchange) {
   EXPECT_EQ(all->subject, subject::exchange);
   EXPECT_EQ(all->workers, 4U);
   EXPECT_EQ(all->shards, 2U);
+  EXPECT_EQ(all->replicas, 1U);
   EXPECT_THAT(all->bytes, ElementsAre(4U << 20U, 64U << 20U));
   EXPECT_EQ(all->optimizer, policies::optimizer_kind::adam);
   EXPECT_EQ(all->transport, policies::transport_kind::tcp);
@@ -97,8 +98,8 @@ TEST(bench_options, says_what_is_allowed) {
   EXPECT_THAT(reply_code_of({"plot"}), HasSubstr("--svg"));
 }
 
-TEST(bench_options, replicas_are_refused_until_there_are_some) {
-  EXPECT_THAT(reply_code_of({"exchange", "--replicas", "1"}), HasSubstr("no replicas yet"));
+TEST(bench_options, replicas_are_as_many_as_a_cluster_may_have) {
+  EXPECT_THAT(reply_code_of({"exchange", "--replicas", "3"}), HasSubstr("0 to 2"));
 }
 
 TEST(bench_options, iterations_and_tables_have_bounds) {
