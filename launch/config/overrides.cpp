@@ -51,12 +51,26 @@ std::size_t match(const yaml_node& map, const std::vector<std::string>& keys,
   return 1;
 }
 
-// Returns true for a key whose value is a map, or a number in place of one with a count.
-bool may_be_count(std::string_view path) {
-  const auto keys = known_keys();
-  return std::any_of(keys.begin(), keys.end(), [&](const yaml_key& key) {
-    return key.path == path && key.type == "number or map";
-  });
+// Returns true if the path has the keys of the pattern, in which * is any.
+bool matches(std::string_view pattern, std::string_view path) {
+  while (true) {
+    const auto a = pattern.find('.'), b = path.find('.');
+    const auto key = pattern.substr(0, a);
+    if (key != "*" && key != path.substr(0, b)) return false;
+    if (a == std::string_view::npos || b == std::string_view::npos) return a == b;
+    pattern.remove_prefix(a + 1);
+    path.remove_prefix(b + 1);
+  }
+}
+
+// Returns the key that a plain value is short for, in place of a map; empty if it is for none.
+std::string_view short_key(std::string_view path) {
+  for (const auto& key : known_keys()) {
+    if (!matches(key.path, path)) continue;
+    if (key.type == "number or map") return "count";
+    if (key.type == "name or map") return "name";
+  }
+  return {};
 }
 
 class one_override {
@@ -83,13 +97,12 @@ class one_override {
   }
 
  private:
-  // A plain number is short for a map with a count.
-  void count_becomes_map(yaml_node& node) const {
-    auto count = std::move(node);
+  void becomes_map(yaml_node& node, std::string_view key) const {
+    auto value = std::move(node);
     node = yaml_node{};
     node.type = yaml_node::kind::map;
-    node.where = count.where;
-    node.add("count", where_, std::move(count));
+    node.where = value.where;
+    node.add(std::string(key), where_, std::move(value));
   }
   void place_value(yaml_node& root, const std::vector<std::string>& keys, yaml_node value) {
     auto* node = &root;
@@ -100,7 +113,8 @@ class one_override {
         node->type = yaml_node::kind::map;
         node->where = where_;
       }
-      if (node->is_scalar() && may_be_count(shown)) count_becomes_map(*node);
+      if (const auto key = short_key(shown); node->is_scalar() && !key.empty())
+        becomes_map(*node, key);
       if (!node->is_map()) {
         out_.add(where_, shown + " is " + std::string(describe(*node)) +
                              ", not a map; allowed: setting it as a whole");

@@ -41,10 +41,11 @@ std::string optimizer_text(const policies::optimizer_spec& o) {
   for (const auto& rule : policies::optimizer_rules)
     if (rule.belongs_to(o.kind))
       text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
-  if (o.schedule != runtime::rate_schedule())
+  // A reader takes what is not there from the job.
+  if (runtime::contains(runtime::traits_of(o.kind).options,
+                        runtime::optimizer_option::schedule))
     text += ", schedule: " + schedule_text(o.schedule);
-  if (o.lazy) text += ", lazy: true";
-  return text + "}";
+  return text + ", lazy: " + (o.lazy ? "true" : "false") + "}";
 }
 
 std::string consistency_text(const policies::consistency_spec& c) {

@@ -112,7 +112,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.tables.*.init.uniform", .type="real", .preset="-", .allowed="a finite number >= 0", .doc="uniform in [-a, a), drawn from the job's seed"},
   {.path="jobs.*.tables.*.init.pushed", .type="choice", .preset="false", .allowed="true, false", .doc="the sum of what workers push at clock 0, whatever the optimizer; 0 before"},
   {.path="jobs.*.tables.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="the same value everywhere"},
-  {.path="jobs.*.tables.*.segments", .type="list", .preset="-", .allowed="a list of 1 to 7 maps; only with rows, not with optimizer and init", .doc="columns of each row, side by side, with an optimizer and first values of their own; what an optimizer looks at together is those of one"},
+  {.path="jobs.*.tables.*.segments", .type="list", .preset="-", .allowed="a list of 1 to 8 maps; only with rows, not with optimizer and init", .doc="columns of each row, side by side, with an optimizer and first values of their own; what an optimizer looks at together is those of one"},
   {.path="jobs.*.tables.*.segments.*", .type="map", .preset="-", .allowed="a map with columns", .doc="one segment, in the order of the columns"},
   {.path="jobs.*.tables.*.segments.*.columns", .type="number", .preset="required", .allowed="1 to 4096, together as many as dim", .doc="its columns; dim may be left out"},
   {.path="jobs.*.tables.*.segments.*.init", .type="map", .preset="{uniform: 0.01}", .allowed="{uniform: a} or {constant: v}", .doc="its first values"},

@@ -48,8 +48,11 @@ INSTANTIATE_TEST_SUITE_P(
         bad_job{"    tables: {t: {rows: dynamic, dim: 4, segments: [{columns: 3}]}}\n",
                 "c.yaml:5:17: jobs.j.tables.t", "segments of 3 columns in rows of dim 4",
                 "as many as dim"},
+        bad_job{
+            "    tables: {t: {rows: dynamic, segments: [{columns: 4000}, {columns: 97}]}}\n",
+            "c.yaml:5:17: jobs.j.tables.t", "segments of 4097 columns", "1 to 4096"},
         bad_job{"    tables: {t: {rows: dynamic, segments: []}}\n", "c.yaml:5:43", "is a list",
-                "1 to 7 maps"},
+                "1 to 8 maps"},
         bad_job{"    tables: {t: {rows: dynamic, segments: [{columns: 0}]}}\n", "c.yaml:5:54",
                 "jobs.j.tables.t.segments[0].columns: 0", "1 to 4096"},
         bad_job{"    tables: {t: {rows: dynamic, segments: [{columns: 3, wide: 1}]}}\n",

@@ -117,6 +117,17 @@ TEST(overrides, of_the_device_leave_a_chunk_for_each_shard) {
   EXPECT_EQ(spec.chunk_bytes, 1U << 20);
 }
 
+TEST(overrides, go_below_an_optimizer_that_is_a_name_alone) {
+  const auto text =
+      with_job("    optimizer: adam\n    tables: {t: {shape: [2], optimizer: adagrad}}\n");
+  const auto spec = must(
+      {"jobs.j.optimizer.beta1=0.5", "jobs.j.tables.t.optimizer.learning_rate=0.25"}, text);
+  EXPECT_EQ(spec.jobs[0].optimizer.kind, policies::optimizer_kind::adam);
+  EXPECT_EQ(spec.jobs[0].optimizer.beta1, 0.5F);
+  EXPECT_EQ(spec.jobs[0].tables[0].optimizer.kind, policies::optimizer_kind::adagrad);
+  EXPECT_EQ(spec.jobs[0].tables[0].optimizer.learning_rate, 0.25F);
+}
+
 TEST(overrides, list_all_problems_too) {
   const auto text =
       refusal(fashion_yaml(), {"cluster.shards=0", "nonsense", "jobs.mlp.seed=x"});

@@ -185,12 +185,27 @@ TEST(write_yaml, keeps_what_a_table_takes_over_from_its_job) {
                "      t: {shape: [1], optimizer: {name: sgd}}\n"));
 }
 
+// What a reader does not find it takes from the job.
+TEST(write_yaml, keeps_what_a_table_or_a_segment_has_otherwise_than_its_job) {
+  expect_round_trip(with_job(
+      "    optimizer: {name: adagrad, lazy: true, schedule: {kind: step, clocks: 10}}\n"
+      "    tables:\n"
+      "      t: {shape: [1], optimizer: {lazy: false, schedule: {kind: constant}}}\n"
+      "      rows:\n"
+      "        rows: dynamic\n"
+      "        segments:\n"
+      "          - {columns: 1, optimizer: {lazy: false, schedule: {kind: constant}}}\n"
+      "          - {columns: 2, optimizer: ftrl}\n"
+      "          - {columns: 3}\n"));
+}
+
 TEST(write_yaml, writes_out_every_default) {
   const auto text = write_yaml(*parse_cluster(with_job(""), "c.yaml", {}));
   EXPECT_THAT(text, testing::HasSubstr("  chunk_bytes: 256KiB\n"));
   EXPECT_THAT(text, testing::HasSubstr("    consistency: {policy: bsp}\n"));
-  EXPECT_THAT(text, testing::HasSubstr(
-                        "    optimizer: {name: sgd, learning_rate: 0.01, clip_value: 0}\n"));
+  EXPECT_THAT(
+      text, testing::HasSubstr("    optimizer: {name: sgd, learning_rate: 0.01, clip_value: 0, "
+                               "schedule: {kind: constant, warmup: 0}, lazy: false}\n"));
   EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse, clip_norm: 0}\n"));
 }
 
