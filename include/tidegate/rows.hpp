@@ -68,7 +68,7 @@ struct row_table_options {
   // with the least sum of squares).
   std::optional<std::uint64_t> evict_rows = std::nullopt;
   std::optional<std::string> evict_by = std::nullopt;
-  // In the order of the columns, 1 to 7, with all columns of a row together: in place of
+  // In the order of the columns, 1 to 8, with all columns of a row together: in place of
   // `optimizer`, `init_uniform` and `init_constant`. None: all columns are alike.
   std::vector<row_segment> segments = {};
 };

@@ -1,4 +1,3 @@
-
 #include <nlohmann/json.hpp>
 
 #include "launch/bench/device_bench.hpp"

@@ -264,7 +264,7 @@ status check_rows(const bench_options& all) {
     return bad("tidegate bench rows: --threads; allowed: 1, as a table has one that writes");
   }
   if (!all.threads.empty())
-    return bad("tidegate bench rows: --threads; allowed: not over a cluster");
+    return bad("tidegate bench rows: --threads; allowed: only without a cluster");
   if (batches <= all.rows.rows) return {};
   return bad("tidegate bench rows: --rows " + std::to_string(all.rows.rows) +
              "; allowed: as many as all workers push in a clock, " + std::to_string(batches) +

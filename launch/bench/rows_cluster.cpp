@@ -89,6 +89,12 @@ runtime::expected<rows_cluster_figures> measure_rows_cluster(const bench_options
                    .place = {.shards = options.shards, .cpus = cpus}};
   order.rows.repeats = options.repeats;
   const auto plan = plan_rows(order, options.workers);
+  if (plan.iterations() > iterations_max)
+    return runtime::fail(runtime::errc::invalid_argument,
+                         "--rows " + std::to_string(options.rows.rows) + " --batch " +
+                             std::to_string(options.rows.batch) +
+                             ": the table would grow for " + std::to_string(plan.growing) +
+                             " clocks; take fewer rows, or larger batches");
   // A host may give a virtual machine its memory at first touch: then that is done now.
   { const huge_array touched(bytes_of(options.rows) / sizeof(float)); }
   const auto shared = arena::create(order.arena, {options.workers, plan.iterations()});

@@ -20,7 +20,7 @@ using runtime::errc;
 using runtime::status;
 
 constexpr std::size_t words_of_order = 8;
-constexpr std::uint32_t number_max = 1'000'000'000;
+constexpr std::uint32_t number_max = runtime::limits::part_rows_max;
 // Seeds of generators: those of ranks lie side by side.
 constexpr std::uint64_t seed_of_rounds = 1;
 constexpr std::uint64_t seed_of_grown = 10'000;

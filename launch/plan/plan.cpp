@@ -72,7 +72,10 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                      .row_dim = t.rows.dim,
                      .chunks = placed[i].size(),
                      .chunks_per_shard = {},
-                     .optimizer = t.optimizer.kind};
+                     .optimizers = {}};
+    if (t.rows.segments.empty()) table.optimizers.push_back(t.optimizer.kind);
+    for (const auto& segment : t.rows.segments)
+      table.optimizers.push_back(segment.optimizer.kind);
     table.chunks_per_shard.resize(shards.size());
     for (const auto& chunk : placed[i]) {
       // Rows take memory as they are made: nobody knows how many.

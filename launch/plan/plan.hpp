@@ -30,7 +30,7 @@ struct table_plan {
   std::uint32_t row_dim = 0;  // of a table of rows, whose parts are its chunks
   std::uint64_t chunks = 0;
   std::vector<std::uint64_t> chunks_per_shard;
-  policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
+  std::vector<policies::optimizer_kind> optimizers;  // one, or those of segments
 };
 
 struct job_plan {

@@ -47,6 +47,14 @@ std::string per_shard(const std::vector<std::uint64_t>& counts) {
   return counts.size() > shown_max ? text + " ..." : text;
 }
 
+// "ftrl, adagrad" of a table whose rows have segments.
+std::string optimizers_of(const table_plan& table) {
+  std::string text;
+  for (const auto kind : table.optimizers)
+    text += (text.empty() ? "" : ", ") + std::string(word(optimizer_words, kind));
+  return text;
+}
+
 std::string job_rows(const job_plan& job) {
   std::string text = "\njob " + job.name + ": " + std::to_string(job.workers) +
                      (job.workers == 1 ? " worker, " : " workers, ") + job.policy;
@@ -62,7 +70,7 @@ std::string job_rows(const job_plan& job) {
         {t.name,
          t.row_dim > 0 ? "rows of " + std::to_string(t.row_dim) : std::to_string(t.elements),
          t.row_dim > 0 ? "as made" : bytes_for_people(t.bytes), std::to_string(t.chunks),
-         std::string(word(optimizer_words, t.optimizer)), per_shard(t.chunks_per_shard)});
+         optimizers_of(t), per_shard(t.chunks_per_shard)});
   }
   return text + format_table(rows, {1, 2, 3});
 }
@@ -164,7 +172,7 @@ std::string plan_json(const cluster_plan& plan) {
                         {"bytes", t.bytes},
                         {"chunks", t.chunks},
                         {"chunks_per_shard", t.chunks_per_shard},
-                        {"optimizer", word(optimizer_words, t.optimizer)}});
+                        {"optimizer", optimizers_of(t)}});
       if (t.row_dim > 0) tables.back()["row_dim"] = t.row_dim;
     }
     root["jobs"].push_back({{"name", j.name},

@@ -203,6 +203,8 @@ bool fits(const chunk_description& chunk) {
                          .init = {},
                          .rows = chunk.rows};
   if (!fits_optimizer(table, chunk.optimizer.kind)) return false;
+  const auto& segments = chunk.rows.segments;
+  if (!segments.empty() && segments.front().optimizer != chunk.optimizer) return false;
   if (table.has_rows() &&
       (chunk.elements != 1 || chunk.row_count > chunk.rows.capacity * 2 + 8192 ||
        chunk.changed_count > chunk.row_count ||

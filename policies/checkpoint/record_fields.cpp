@@ -1,5 +1,6 @@
 #include "policies/checkpoint/record_fields.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <utility>
@@ -123,11 +124,16 @@ std::vector<row_segment_spec> segments_of(std::span<const std::uint64_t> numbers
   std::vector<row_segment_spec> segments;
   std::uint64_t columns = 0;
   for (; !numbers.empty(); numbers = numbers.subspan(segment_numbers)) {
-    if (numbers[0] == 0 || numbers[0] > dim || !is_init(numbers[1], numbers[2])) break;
-    segments.push_back(
-        {.columns = static_cast<std::uint32_t>(numbers[0]),
-         .optimizer = optimizer_of(numbers.subspan(3, optimizer_numbers), problem),
-         .init = init_of(numbers[1], numbers[2])});
+    const auto of_optimizer = numbers.subspan(3, optimizer_numbers);
+    if (numbers[0] == 0 || numbers[0] > dim || !is_init(numbers[1], numbers[2]) ||
+        *std::max_element(of_optimizer.begin(), of_optimizer.end()) > any_32)
+      break;
+    const auto optimizer = optimizer_of(of_optimizer, problem);
+    const auto init = init_of(numbers[1], numbers[2]);
+    if (!check_columns(optimizer, init).ok()) break;
+    segments.push_back({.columns = static_cast<std::uint32_t>(numbers[0]),
+                        .optimizer = optimizer,
+                        .init = init});
     columns += numbers[0];
   }
   const bool are_whole = numbers.empty() && (segments.empty() || columns == dim);

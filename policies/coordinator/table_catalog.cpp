@@ -106,8 +106,9 @@ void table_catalog::attach(const table_state& known, const table_request& reques
   if (is_other)
     return refuse(
         requester, errc::invalid_argument,
-        name + (asked.has_rows() ? " exists with another capacity, parts, init or lifetime"
-                                 : " exists with another shape"),
+        name + (asked.has_rows()
+                    ? " exists with another capacity, parts, init, lifetime or segments"
+                    : " exists with another shape"),
         out);
   if ((request.optimizer_given && known.spec.optimizer != asked.optimizer) ||
       (request.options_given && !known.restored && known.spec.init != asked.init))

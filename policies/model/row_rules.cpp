@@ -25,14 +25,6 @@ status check_number(const std::string& name, std::uint64_t value, std::uint64_t 
   return refused(name + " " + std::to_string(value), "1 to " + std::to_string(most));
 }
 
-status check_columns(const optimizer_spec& optimizer, const init_spec& init) {
-  if (auto checked = runtime::check_row_optimizer(optimizer); !checked.ok()) return checked;
-  if (optimizer.clip_value > 0) return refused("optimizer.clip_value of a table of rows", "0");
-  if (init.kind == init_kind::pushed || !std::isfinite(init.value))
-    return refused("such first values of rows", "{uniform: a} or {constant: v}");
-  return {};
-}
-
 status check_segments(const table_spec& table) {
   const auto& segments = table.rows.segments;
   constexpr auto most = runtime::limits::row_segments_max;
@@ -51,6 +43,9 @@ status check_segments(const table_spec& table) {
       return {checked.code(), name + ": " + checked.message()};
     columns += segment.columns;
   }
+  if (columns > runtime::limits::row_dim_max)
+    return refused("segments of " + std::to_string(columns) + " columns",
+                   "1 to " + std::to_string(runtime::limits::row_dim_max));
   if (columns == table.rows.dim) return {};
   return refused("segments of " + std::to_string(columns) + " columns in rows of dim " +
                      std::to_string(table.rows.dim),
@@ -62,6 +57,9 @@ status check_rows(const table_spec& table, const job_spec& job) {
   if (auto parts = check_number("parts", table.shape.front(), runtime::limits::row_parts_max);
       !parts.ok())
     return parts;
+  auto columns = table.rows.segments.empty() ? check_columns(table.optimizer, table.rows.init)
+                                             : check_segments(table);
+  if (!columns.ok()) return columns;
   if (auto dim = check_number("dim", table.rows.dim, runtime::limits::row_dim_max); !dim.ok())
     return dim;
   if (auto room =
@@ -84,9 +82,6 @@ status check_rows(const table_spec& table, const job_spec& job) {
             std::to_string(parts) + " parts",
         "some 2^29 rows, and as many candidates, for each part; more parts have room for "
         "more");
-  auto columns = table.rows.segments.empty() ? check_columns(table.optimizer, table.rows.init)
-                                             : check_segments(table);
-  if (!columns.ok()) return columns;
   if (job.aggregators.kind != aggregators_kind::none)
     return refused("aggregators do not sum rows yet", "a job without aggregators");
   if (job.clip_norm > 0)
@@ -152,6 +147,14 @@ status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t
   return {};
 }
 
+status check_columns(const optimizer_spec& optimizer, const init_spec& init) {
+  if (auto checked = runtime::check_row_optimizer(optimizer); !checked.ok()) return checked;
+  if (optimizer.clip_value > 0) return refused("optimizer.clip_value of a table of rows", "0");
+  if (init.kind == init_kind::pushed || !std::isfinite(init.value))
+    return refused("such first values of rows", "{uniform: a} or {constant: v}");
+  return {};
+}
+
 void settle_segments(table_spec& table) noexcept {
   const auto& segments = table.rows.segments;
   if (segments.empty()) return;
@@ -164,7 +167,7 @@ void settle_segments(table_spec& table) noexcept {
 }
 
 status check_table(const table_spec& table, const job_spec& job) {
-  if (table.has_rows()) return check_rows(table, job);
+  if (table.has_rows() || !table.rows.segments.empty()) return check_rows(table, job);
   if (fits_optimizer(table, table.optimizer.kind)) return {};
   return refused("optimizer '" + std::string(runtime::optimizer_name(table.optimizer.kind)) +
                      "' steps tables of rows alone",

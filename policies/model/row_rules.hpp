@@ -44,6 +44,9 @@ bool fits_optimizer(const table_spec& table, optimizer_kind kind) noexcept;
 runtime::status set_lifetime(const lifetime_options& options,
                              std::optional<std::uint64_t> capacity, rows_spec& into);
 
+// Checks what columns of rows are stepped with and begin with. Errors: invalid_argument.
+runtime::status check_columns(const optimizer_spec& optimizer, const init_spec& init);
+
 // Completes the numbers of a table whose rows have segments: its width, if it has none, and the
 // optimizer that stands for the table.
 void settle_segments(table_spec& table) noexcept;

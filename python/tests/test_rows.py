@@ -53,7 +53,7 @@ def test_rows_are_admitted_and_evicted(run: Run) -> None:
         with tidegate.session() as s:
             t = s.rows("user", 1, optimizer=tidegate.sgd(1.0), init=0.0, parts=1, admit_count=2, evict_unseen=3)
             few = s.rows("few", 1, optimizer=tidegate.ftrl(1.0, l1=0.5), init=0.0, parts=1, evict_rows=2, evict_by="lru")
-            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init or lifetime"):
+            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init, lifetime or segments"):
                 s.rows("few", 1, parts=1, init=0.0, evict_rows=3)
             with pytest.raises(tidegate.InvalidArgumentError, match="evict.by without evict.rows"):
                 s.rows("other", 1, evict_by="lfu")
@@ -88,6 +88,9 @@ def test_segments_have_optimizers_and_first_values_of_their_own(run: Run) -> Non
                 s.rows("other", 4, segments=segments)
             with pytest.raises(tidegate.InvalidArgumentError, match="those of segments"):
                 s.rows("other", 3, segments=segments, init=0.0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="allowed: tidegate.Segment"):
+                s.rows("other", 3, segments=[(3, tidegate.sgd(1.0))])
+            assert s.rows("user", 3, segments=(segment for segment in segments)) is t
             with pytest.raises(tidegate.InvalidArgumentError, match="columns of a segment 0 of table 'other'"):
                 s.rows("other", 3, segments=[tidegate.Segment(0, tidegate.sgd(1.0))])
             first = t.pull([7])

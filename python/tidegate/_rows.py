@@ -123,6 +123,8 @@ def _set_init(options: Union[_native.RowTableOptions, _native.RowSegment], init:
 
 
 def _segment_of(name: str, segment: Segment) -> _native.RowSegment:
+    if not isinstance(segment, Segment):
+        raise InvalidArgumentError(f"segment {segment!r} of table '{name}'; allowed: tidegate.Segment")
     native = _native.RowSegment()
     native.columns = _count(name, "columns of a segment", segment.columns)
     native.optimizer = optimizer_of(name, segment.optimizer)

@@ -28,6 +28,7 @@ void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
   const bool is_known = key == key_ && begins_.size() == parts + std::size_t{1} &&
                         std::equal(ids.begin(), ids.end(), ids_.begin(), ids_.end());
   if (is_known) return;
+  begins_.clear();  // nothing is known, if memory is short below
   ids_.assign(ids.begin(), ids.end());
   key_ = key;
   entries_.resize(ids.size());

@@ -1,6 +1,5 @@
 #include "runtime/parts/leased_rows.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

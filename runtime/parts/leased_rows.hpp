@@ -26,7 +26,7 @@ class leased_rows {
   // Finds the rows of a part in its owner's memory: rows[i] is where the values of the i-th of
   // the ids lie that `places` was given, of which `ids` are those of this part, ascending. Of
   // a row that does not exist it is null, and its first values are written to `out`, which has
-  // room for all of them.
+  // room for all of them. Entries of ids of other parts stay as they are.
   void find(std::span<const std::uint64_t> ids, const batch_writer& places, std::uint32_t part,
             std::span<const float*> rows, std::span<float> out);
   // Returns false if somebody has written since the owner gave the lease that was opened last:

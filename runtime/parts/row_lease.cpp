@@ -24,7 +24,7 @@ struct lease_wire {
     float scale = 0;
   } segments[limits::row_segments_max];
 };
-static_assert(sizeof(lease_wire) == 120 && sizeof(lease_wire) <= row_lease_bytes);
+static_assert(sizeof(lease_wire) == row_lease_bytes);
 static_assert(limits::row_dim_max <= 0xffff, "columns fit their field");
 
 }  // namespace

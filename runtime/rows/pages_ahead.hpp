@@ -15,8 +15,8 @@ namespace tidegate::runtime::rows {
 
 class pages_ahead {
  public:
-  // The array lies in [begin, end) of its segment; `lead` in [0, 1): pages are made before they
-  // are asked for by this share of the array up to there, or of a huge page.
+  // The array lies in [begin, end) of its segment; pages are made ahead of what is asked for,
+  // by `lead`, in [0, 1), times as much as the array has up to there, or times a huge page.
   pages_ahead(std::uint64_t begin, std::uint64_t end, double lead) noexcept
       : begin_(begin / page_bytes * page_bytes), ready_(begin_), end_(end), lead_(lead) {}
 

@@ -64,8 +64,6 @@ class row_table {
  public:
   // Errors: invalid_argument (a number out of its range), io_error (no address space).
   static expected<row_table> create(const row_table_options& options);
-  // Returns how much state a row of such a table has.
-  static std::uint32_t state_floats(const row_table_options& options);
 
   // rows[i] is the number of the row ids[i], which is made if it does not exist. Returns how
   // many were made. Ids may repeat. Errors: over_limit (the table is full); then nothing has
@@ -134,6 +132,7 @@ class row_table {
   };
   static std::vector<placed_segment> place_segments(const row_table_options& options);
   static initial_row initial_of(const row_table_options& options);
+  static std::uint32_t state_floats(const row_table_options& options);
   void step_rows(const row_step& step, std::span<const row_number> rows,
                  std::span<const float* const> gradients, std::span<float> before);
 

@@ -66,7 +66,8 @@ class Rows(FaultTest):
         self.assert_nothing_left(run)
 
     def test_same_bits_while_rows_come_and_go(self):
-        table = {"admit": {"count": 2}, "evict": {"unseen": "30 clocks", "rows": 1600, "by": "lfu"}}
+        table = {"admit": {"count": 2}, "evict": {"unseen": "30 clocks", "rows": 1600, "by": "lfu"},
+                 "segments": [{"columns": 2, "optimizer": "ftrl", "init": {"constant": 0}}, {"columns": 6}]}
         job = {"checkpoint": {"every": "20 clocks", "keep": 2, "full_every": 4}}
         expected = self.expected(table=table)
         self.assertNotEqual(expected, self.expected())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Sequence, Union
+from typing import Iterable, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -35,7 +35,7 @@ class Embedding(nn.Module):
                  capacity: Optional[int] = None, parts: Optional[int] = None, admit_count: Optional[int] = None,
                  admit_candidates: Optional[int] = None, evict_unseen: Optional[int] = None,
                  evict_rows: Optional[int] = None, evict_by: Optional[str] = None,
-                 segments: Sequence[Segment] = ()) -> None:
+                 segments: Iterable[Segment] = ()) -> None:
         """`mode`: None (each row by itself), "sum" or "mean" over bags. The rest is as in :meth:`tidegate.Session.rows`."""
         super().__init__()
         if mode not in MODES:

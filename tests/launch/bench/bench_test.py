@@ -180,7 +180,7 @@ class Rows(BenchTest):
     def test_a_cluster_that_pushes_more_than_the_rows_is_refused(self):
         told = self.bench("rows", "--workers", "3", "--rows", "1000", "--batch", "500", expect=2)
         self.assertIn("1500, or more", told)
-        self.assertIn("not over a cluster", self.bench("rows", "--shards", "1", "--threads", "1", expect=2))
+        self.assertIn("only without a cluster", self.bench("rows", "--shards", "1", "--threads", "1", expect=2))
 
 
 class Device(BenchTest):

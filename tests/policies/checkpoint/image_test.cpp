@@ -182,6 +182,7 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
 
 TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   auto about = adam_chunk();
+  about.optimizer.clip_value = 0;
   about.shape = {3};
   about.chunk = 1;
   about.first = 1;
@@ -194,7 +195,7 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   about.candidate_count = 3;
   about.row_clock = 77;
   ASSERT_EQ(chunk_arrays(about), 4U);
-  const std::vector<float> values(4 * 10);
+  const std::vector<float> values(4 * 18);
   chunk_image image{about, {}};
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -213,10 +214,15 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
     auto other = about;
     change(other);
     image.about = other;
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      image.arrays[i] = std::span(values).first(array_floats(other, i));
+      all += image.arrays[i].size_bytes();
+    }
     const auto text = encode_shard_file(title, {&image, 1});
     ASSERT_TRUE(text) << text.error().message();
     const auto decoded =
-        decode_shard_file(text->substr(safetensors_head_bytes), text->size() + bytes);
+        decode_shard_file(text->substr(safetensors_head_bytes), text->size() + all);
     ASSERT_FALSE(decoded);
     EXPECT_EQ(decoded.error().code(), errc::corrupt);
   };
@@ -229,9 +235,32 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
                                             with_segments->size() + bytes);
   ASSERT_TRUE(read_again) << read_again.error().message();
   EXPECT_EQ(read_again->chunks[0].about, cut);
-  refused([](auto& of) { of.rows.segments = {{.columns = 4}}; });
-  refused([](auto& of) { of.rows.segments = {{.columns = 0}, {.columns = 5}}; });
-  refused([](auto& of) { of.rows.segments.assign(8, {.columns = 1}); });
+  const auto cut_into = [&](std::vector<std::uint32_t> columns) {
+    return [&, columns](auto& of) {
+      of.rows.segments.clear();
+      for (const auto count : columns)
+        of.rows.segments.push_back({.columns = count, .optimizer = of.optimizer});
+    };
+  };
+  refused(cut_into({4}));
+  refused(cut_into({0, 5}));
+  refused([&](auto& of) {
+    of.rows.dim = 9;
+    of.row_state = 18;
+    cut_into(std::vector<std::uint32_t>(9, 1))(of);
+  });
+  refused([&](auto& of) {
+    cut_into({2, 3})(of);
+    of.rows.segments[1].optimizer.kind = optimizer_kind::momentum;
+  });
+  refused([&](auto& of) {
+    cut_into({2, 3})(of);
+    of.rows.segments[1].optimizer.epsilon = std::numeric_limits<float>::quiet_NaN();
+  });
+  refused([&](auto& of) {
+    cut_into({2, 3})(of);
+    of.rows.segments[0].optimizer.epsilon = 0.5F;
+  });
   refused([](auto& of) { of.optimizer.kind = optimizer_kind::momentum; });
   refused([](auto& of) { of.rows.lifetime.rows = 61; });
   refused([](auto& of) { of.rows.lifetime.unseen = unseen_clocks_max + 1; });

@@ -193,6 +193,8 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   optimizer.l2 = 0.2F;
   optimizer.beta = 0.4F;
   optimizer.l21 = 0.9F;
+  auto of_columns = default_optimizer(optimizer_kind::ftrl);
+  of_columns.l1 = 0.1F;
   restored_cluster from;
   from.epoch = 3;
   from.jobs["a"] = {
@@ -209,9 +211,9 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
                                         .unseen = 20,
                                         .rows = 90,
                                         .by = runtime::eviction_order::l2},
-                           .segments = {{.columns = 1, .optimizer = optimizer},
+                           .segments = {{.columns = 1, .optimizer = of_columns},
                                         {.columns = 3,
-                                         .optimizer = optimizer,
+                                         .optimizer = of_columns,
                                          .init = {init_kind::constant, -0.1F}}}}}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};

@@ -60,6 +60,12 @@ TEST(descriptors, come_with_the_mappings_of_declared_tables) {
   cluster.jobs[0].tables.push_back({"w", {1000 * 1024}, {}, {}});
   EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 3000U);
   EXPECT_EQ(limits_of(cluster, "shard-0").mappings, 0U);
+  // A part of a table of rows is a mapping of its own.
+  auto& rows = cluster.jobs[0].tables.emplace_back();
+  rows.name = "user";
+  rows.shape = {40};
+  rows.rows.dim = 8;
+  EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 3040U);
   cluster.transport = transport_kind::tcp;
   EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 0U);
 }

@@ -24,6 +24,12 @@ class a_leased_part : public testing::Test {
   a_leased_part() {
     row_part_options options;
     options.rows = {.name = "user", .seed = 9, .capacity = 1000, .dim = leased_dim};
+    row_segment first, second;
+    first.columns = 3;
+    first.initial = initial_kind::constant;
+    second.columns = leased_dim - 3;
+    second.initial_scale = 0.5F;
+    options.rows.segments = {first, second};
     options.keeps = 2;
     auto made = row_part::create(options);
     EXPECT_TRUE(made);
@@ -189,11 +195,14 @@ TEST(row_lease, comes_back_from_its_bytes_and_from_no_others) {
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, lease);
   EXPECT_FALSE(decode_lease(std::span(bytes).first(row_lease_bytes - 64)));
-  for (const std::size_t at : {0, 64, 68, 72}) {  // the mark, columns and a kind, a scale
+  for (const std::size_t at : {0, 64, 68}) {  // the mark, columns and a kind, a scale
     auto wrong = bytes;
     for (std::size_t i = 0; i < 4; ++i) wrong[at + i] = std::byte{0xff};
     EXPECT_EQ(decode_lease(wrong).error().code(), errc::corrupt) << at;
   }
+  auto of_fewer_columns = bytes;
+  of_fewer_columns[64] = std::byte{1};
+  EXPECT_EQ(decode_lease(of_fewer_columns).error().code(), errc::corrupt);
 }
 
 }  // namespace

@@ -269,10 +269,10 @@ TEST(row_table, refuses_segments_that_are_not_its_columns) {
   options = options_of_segments();
   options.segments[1].optimizer.kind = optimizer_kind::momentum;
   EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
-  options = options_of(optimizer_kind::sgd, 10, 8);
+  options = options_of(optimizer_kind::sgd, 10, 9);
   row_segment single;
   single.columns = 1;
-  options.segments.assign(8, single);
+  options.segments.assign(9, single);
   EXPECT_EQ(row_table::create(options).error().code(), errc::invalid_argument);
 }
 
