@@ -212,12 +212,17 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows); !count) return count.error();
+  coefficients_.clear();
+  for (const auto& segment : segments_)
+    coefficients_.push_back(
+        coefficients_of(segment.options.optimizer, step, segment.options.columns));
   // All segments of some rows, and then of the next: they lie side by side.
   const auto block = segments_.size() == 1 ? std::max<std::size_t>(ids.size(), 1) : step_block;
   for (std::size_t begin = 0; begin < ids.size(); begin += block) {
     const auto count = std::min(block, ids.size() - begin);
     const std::size_t floats = layout_.shape.dim;
-    step_rows(step, rows.subspan(begin, count), gradients.subspan(begin, count),
+    step_rows(std::max(step.clock, step.latest), rows.subspan(begin, count),
+              gradients.subspan(begin, count),
               before.values.empty() ? before.values
                                     : before.values.subspan(begin * floats, count * floats));
   }
@@ -225,19 +230,18 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   return {};
 }
 
-void row_table::step_rows(const row_step& step, std::span<const row_number> rows,
+void row_table::step_rows(std::uint64_t clock, std::span<const row_number> rows,
                           std::span<const float* const> gradients, std::span<float> before) {
-  for (const auto& segment : segments_) {
-    const auto columns = segment.options.columns;
-    const bool is_last = &segment == &segments_.back();
-    rows::step_rows(coefficients_of(segment.options.optimizer, step, columns),
-                    std::max(step.clock, step.latest),
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const auto& segment = segments_[i];
+    const bool is_last = i + 1 == segments_.size();
+    rows::step_rows(coefficients_[i], clock,
                     {.values = slabs_.all_values() + segment.column,
                      .value_stride = layout_.value_stride,
                      .states = slabs_.all_states() + segment.state,
                      .state_stride = layout_.state_stride,
                      .uses = is_last ? slabs_.all_uses() : nullptr,
-                     .dim = columns,
+                     .dim = segment.options.columns,
                      .first = segment.column,
                      .before = before.empty() ? nullptr : before.data() + segment.column,
                      .before_stride = layout_.shape.dim},

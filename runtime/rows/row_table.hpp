@@ -133,7 +133,8 @@ class row_table {
   static std::vector<placed_segment> place_segments(const row_table_options& options);
   static initial_row initial_of(const row_table_options& options);
   static std::uint32_t state_floats(const row_table_options& options);
-  void step_rows(const row_step& step, std::span<const row_number> rows,
+  // Steps all segments of these rows, as coefficients_ say.
+  void step_rows(std::uint64_t clock, std::span<const row_number> rows,
                  std::span<const float* const> gradients, std::span<float> before);
 
   segment memory_;
@@ -151,6 +152,7 @@ class row_table {
   std::vector<row_number> rows_;  // of a batch
   std::vector<std::uint8_t> added_;
   std::vector<const float*> gradients_;
+  std::vector<row_coefficients> coefficients_;  // of a step, by segment
 };
 
 }  // namespace tidegate::runtime
