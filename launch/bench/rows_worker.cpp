@@ -106,13 +106,14 @@ class rows_work {
     const auto each = plan_.batch_growing;
     const std::uint64_t rows = order_.rows.rows;
     for (std::uint32_t i = 0; i < plan_.growing; ++i) {
-      const auto made = std::uint64_t{i} * ranks_ * each;
+      const auto existing = std::uint64_t{i} * ranks_ * each;
       std::vector<std::uint64_t> ids;
-      const auto first = made + std::uint64_t{rank_} * each;
+      const auto first = existing + std::uint64_t{rank_} * each;
       for (auto number = first; number < std::min(first + each, rows); ++number)
         ids.push_back(id_of_row(number));
       if (auto done = push(ids); !done.ok()) return done;
-      if (auto done = time_pull(std::max<std::uint64_t>(made, 1), i); !done.ok()) return done;
+      if (auto done = time_pull(std::max<std::uint64_t>(existing, 1), i); !done.ok())
+        return done;
     }
     if (reference_) reference_->step_all();
     return verify();
@@ -234,26 +235,6 @@ status work(const rows_order& order, arena& shared, tidegate::session& job) {
   return job.finish();
 }
 
-status join_and_work(const rows_order& order, arena& shared) {
-  if (auto pinned = pin_worker(order.place); !pinned.ok()) return pinned;
-  auto job = tidegate::session::connect();
-  if (!job) return job.error();
-  auto done = work(order, shared, *job);
-  if (!done.ok()) {
-    shared.fail("rank " + std::to_string(job->info().rank) + ": " + done.message());
-    job->fail(done);
-  }
-  return done;
-}
-
-status run_order(const rows_order& order) {
-  auto shared = arena::open(order.arena);
-  if (!shared) return shared.error();
-  auto done = join_and_work(order, *shared);
-  if (!done.ok()) shared->fail(done.message());
-  return done;
-}
-
 std::string words_of(double value) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
@@ -307,7 +288,10 @@ runtime::expected<rows_order> parse_rows_worker(const std::vector<std::string>& 
 
 int run_rows_worker(const std::vector<std::string>& args) {
   const auto order = parse_rows_worker(args);
-  const auto done = order ? run_order(*order) : order.error();
+  const auto run = [&](arena& shared, tidegate::session& job) {
+    return work(*order, shared, job);
+  };
+  const auto done = order ? run_member(order->arena, order->place, run) : order.error();
   if (done.ok()) return 0;
   std::fprintf(stderr, "tidegate bench-rows-worker: %s\n", done.message().c_str());
   return order ? 1 : 2;

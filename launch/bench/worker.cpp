@@ -49,23 +49,6 @@ status work(const worker_order& order, arena& shared, tidegate::session& job) {
                    device_exchanger::open(job, order.device, elements, order.tables));
 }
 
-status join_and_work(const worker_order& order, arena& shared) {
-  if (auto pinned = pin_worker(order.place); !pinned.ok()) return pinned;
-  auto job = tidegate::session::connect();
-  if (!job) return job.error();
-  auto done = work(order, shared, *job);
-  if (!done.ok()) job->fail(done);
-  return done;
-}
-
-status run_order(const worker_order& order) {
-  auto shared = arena::open(order.arena);
-  if (!shared) return shared.error();
-  auto done = join_and_work(order, *shared);
-  if (!done.ok()) shared->fail(done.message());
-  return done;
-}
-
 }  // namespace
 
 std::vector<std::string> worker_command(const std::string& program, const worker_order& order) {
@@ -121,7 +104,10 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
 
 int run_worker(const std::vector<std::string>& args) {
   const auto order = parse_worker(args);
-  const auto done = order ? run_order(*order) : order.error();
+  const auto run = [&](arena& shared, tidegate::session& job) {
+    return work(*order, shared, job);
+  };
+  const auto done = order ? run_member(order->arena, order->place, run) : order.error();
   if (done.ok()) return 0;
   std::fprintf(stderr, "tidegate bench-worker: %s\n", done.message().c_str());
   return order ? 1 : 2;

@@ -44,4 +44,24 @@ runtime::expected<server_processes> take_servers(const worker_place& place) {
   return servers;
 }
 
+runtime::status run_member(
+    const std::string& arena_path, const worker_place& place,
+    const std::function<runtime::status(arena&, tidegate::session&)>& work) {
+  auto shared = arena::open(arena_path);
+  if (!shared) return shared.error();
+  const auto joined = [&]() -> runtime::status {
+    if (auto pinned = pin_worker(place); !pinned.ok()) return pinned;
+    auto job = tidegate::session::connect();
+    if (!job) return job.error();
+    auto done = work(*shared, *job);
+    if (done.ok()) return done;
+    shared->fail("rank " + std::to_string(job->info().rank) + ": " + done.message());
+    job->fail(done);
+    return done;
+  };
+  auto done = joined();
+  if (!done.ok()) shared->fail(done.message());
+  return done;
+}
+
 }  // namespace tidegate::bench

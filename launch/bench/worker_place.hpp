@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "launch/bench/arena.hpp"
 #include "launch/bench/server_processes.hpp"
 #include "runtime/base/status.hpp"
+#include <tidegate/session.hpp>
 
 namespace tidegate::bench {
 
@@ -29,5 +32,12 @@ runtime::status pin_worker(const worker_place& place);
 // Finds the processes that are no workers, and pins the shards: rank 0 speaks for them, as they
 // know nothing of a benchmark. Errors: those of server_processes.
 runtime::expected<server_processes> take_servers(const worker_place& place);
+
+// Opens the arena, joins the job as a worker at its place, and does `work`. What fails is
+// written into the arena and fails the job. Errors: those of arena::open, of session::connect
+// and of `work`.
+runtime::status run_member(
+    const std::string& arena_path, const worker_place& place,
+    const std::function<runtime::status(arena&, tidegate::session&)>& work);
 
 }  // namespace tidegate::bench

@@ -178,8 +178,8 @@ class Rows(BenchTest):
                 self.assertTrue(0 < found[pulls]["median_seconds"] <= found[pulls]["p999_seconds"])
 
     def test_a_cluster_that_pushes_more_than_the_rows_is_refused(self):
-        told = self.bench("rows", "--workers", "3", "--rows", "1000", "--batch", "500", expect=2)
-        self.assertIn("1500, or more", told)
+        message = self.bench("rows", "--workers", "3", "--rows", "1000", "--batch", "500", expect=2)
+        self.assertIn("1500, or more", message)
         self.assertIn("only without a cluster", self.bench("rows", "--shards", "1", "--threads", "1", expect=2))
 
 
