@@ -13,6 +13,7 @@
 #include "launch/bench/sizes.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/environment.hpp"
+#include "launch/run/find_program.hpp"
 #include "launch/run/run_folder.hpp"
 #include "launch/run/signals.hpp"
 #include "launch/run/spawn.hpp"
@@ -59,6 +60,15 @@ status wait_for(const launch::spawned& launcher, const launch::signal_source& si
   return result;
 }
 
+status check_cpus(const std::vector<int>& cpus) {
+  const auto allowed = allowed_cpus();
+  for (const int cpu : cpus)
+    if (!std::binary_search(allowed.begin(), allowed.end(), cpu))
+      return {errc::invalid_argument, "--pin: core " + std::to_string(cpu) +
+                                          " is not there or not allowed to this process"};
+  return {};
+}
+
 }  // namespace
 
 temporary_folder::temporary_folder() {
@@ -87,13 +97,13 @@ std::vector<int> cpus_of_pin(const std::string& pin) {
   return cpus;
 }
 
-status check_cpus(const std::vector<int>& cpus) {
-  const auto allowed = allowed_cpus();
-  for (const int cpu : cpus)
-    if (!std::binary_search(allowed.begin(), allowed.end(), cpu))
-      return {errc::invalid_argument, "--pin: core " + std::to_string(cpu) +
-                                          " is not there or not allowed to this process"};
-  return {};
+status run_place::prepare(const std::string& pin) {
+  cpus_ = cpus_of_pin(pin);
+  if (auto allowed = check_cpus(cpus_); !allowed.ok()) return allowed;
+  const auto program = launch::own_program();
+  if (!program) return program.error();
+  program_ = *program;
+  return folder_.check();
 }
 
 policies::cluster_spec measured_cluster(const bench_options& options,
@@ -122,8 +132,10 @@ policies::cluster_spec measured_cluster(const bench_options& options,
   return spec;
 }
 
-status run_cluster(const temporary_folder& folder, const std::string& program,
-                   const policies::cluster_spec& spec, const arena& shared) {
+status run_cluster(const run_place& where, const policies::cluster_spec& spec,
+                   const arena& shared) {
+  const auto& folder = where.folder();
+  const auto& program = where.program();
   const auto yaml = folder.path("cluster.yaml");
   if (auto written = launch::write_file_atomically(yaml, launch::write_yaml(spec));
       !written.ok())

@@ -30,8 +30,21 @@ class temporary_folder {
 
 // Returns the cores that --pin names, none for "none".
 std::vector<int> cpus_of_pin(const std::string& pin);
-// Errors: invalid_argument (a core is not there, or not allowed to this process).
-runtime::status check_cpus(const std::vector<int>& cpus);
+// Where a cluster is to be measured: a folder, cores, and this program, whose workers it runs.
+class run_place {
+ public:
+  // `pin`: as cpus_of_pin(). Errors: io_error, invalid_argument (a core), not_found.
+  runtime::status prepare(const std::string& pin);
+
+  const temporary_folder& folder() const noexcept { return folder_; }
+  const std::vector<int>& cpus() const noexcept { return cpus_; }
+  const std::string& program() const noexcept { return program_; }
+
+ private:
+  temporary_folder folder_;
+  std::vector<int> cpus_;
+  std::string program_;
+};
 
 // Returns the cluster that the options describe, with one job of workers of this command, under
 // BSP. Gradients are summed.
@@ -41,7 +54,7 @@ policies::cluster_spec measured_cluster(const bench_options& options,
 // Launches the cluster with `run` in the folder as its run folder, and returns when all its
 // processes have ended. Errors: corrupt (what a rank wrote into the arena), cancelled (a signal
 // came), timed_out, unavailable with the end of the log.
-runtime::status run_cluster(const temporary_folder& folder, const std::string& program,
-                            const policies::cluster_spec& spec, const arena& shared);
+runtime::status run_cluster(const run_place& where, const policies::cluster_spec& spec,
+                            const arena& shared);
 
 }  // namespace tidegate::bench

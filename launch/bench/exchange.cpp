@@ -9,7 +9,6 @@
 #include "launch/bench/measure.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/worker.hpp"
-#include "launch/run/find_program.hpp"
 #include "launch/text/files.hpp"
 
 namespace tidegate::bench {
@@ -66,15 +65,11 @@ std::uint32_t default_iterations(std::uint64_t bytes) {
 
 runtime::expected<exchange_result> measure_exchange(const bench_options& options,
                                                     std::uint64_t bytes) {
-  const auto cpus = cpus_of_pin(options.pin);
-  if (auto known = check_cpus(cpus); !known.ok()) return runtime::fail(known);
-  const auto program = launch::own_program();
-  if (!program) return runtime::fail(program.error());
-  const temporary_folder folder;
-  if (auto created = folder.check(); !created.ok()) return runtime::fail(created);
+  run_place here;
+  if (auto ready = here.prepare(options.pin); !ready.ok()) return runtime::fail(ready);
   const auto timed = options.iterations != 0 ? options.iterations : default_iterations(bytes);
   worker_order order;
-  order.arena = folder.path("arena");
+  order.arena = here.folder().path("arena");
   order.bytes = bytes;
   order.warmup = options.warmup;
   order.tables = options.tables;
@@ -82,14 +77,13 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   order.percent = options.percent;
   order.in_a_row = options.repeats;
   order.optimizer = options.optimizer;
-  order.place = {.shards = options.shards, .cpus = cpus};
+  order.place = {.shards = options.shards, .cpus = here.cpus()};
   const auto shared = arena::create(order.arena, {options.workers, options.warmup + timed});
   if (!shared) return runtime::fail(shared.error());
-  const auto spec = cluster_of(options, worker_command(*program, order));
-  if (auto ran = run_cluster(folder, *program, spec, *shared); !ran.ok())
-    return runtime::fail(ran);
+  const auto spec = cluster_of(options, worker_command(here.program(), order));
+  if (auto ran = run_cluster(here, spec, *shared); !ran.ok()) return runtime::fail(ran);
   auto result = collect(*shared, options, bytes);
-  if (const auto copied = copied_bytes(folder.path("run/result.json")))
+  if (const auto copied = copied_bytes(here.folder().path("run/result.json")))
     result.payload_bytes_copied =
         *copied / (options.warmup + timed) / exchanges_of_iteration(options.repeats);
   return result;

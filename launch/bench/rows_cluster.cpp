@@ -5,7 +5,6 @@
 #include "launch/bench/cluster_run.hpp"
 #include "launch/bench/huge_array.hpp"
 #include "launch/bench/rows_worker.hpp"
-#include "launch/run/find_program.hpp"
 #include "launch/text/text_table.hpp"
 #include "runtime/base/machine_memory.hpp"
 #include "runtime/rows/row_layout.hpp"
@@ -77,16 +76,12 @@ rows_plan plan_rows(const rows_order& order, std::uint32_t workers) {
 
 runtime::expected<rows_cluster_figures> measure_rows_cluster(const bench_options& options) {
   if (auto enough = check_memory(options.rows); !enough.ok()) return runtime::fail(enough);
-  const auto cpus = cpus_of_pin(options.pin);
-  if (auto known = check_cpus(cpus); !known.ok()) return runtime::fail(known);
-  const auto program = launch::own_program();
-  if (!program) return runtime::fail(program.error());
-  const temporary_folder folder;
-  if (auto created = folder.check(); !created.ok()) return runtime::fail(created);
-  rows_order order{.arena = folder.path("arena"),
+  run_place here;
+  if (auto ready = here.prepare(options.pin); !ready.ok()) return runtime::fail(ready);
+  rows_order order{.arena = here.folder().path("arena"),
                    .rows = options.rows,
                    .warmup = options.warmup,
-                   .place = {.shards = options.shards, .cpus = cpus}};
+                   .place = {.shards = options.shards, .cpus = here.cpus()}};
   order.rows.repeats = options.repeats;
   const auto plan = plan_rows(order, options.workers);
   if (plan.iterations() > iterations_max)
@@ -99,9 +94,8 @@ runtime::expected<rows_cluster_figures> measure_rows_cluster(const bench_options
   { const huge_array touched(bytes_of(options.rows) / sizeof(float)); }
   const auto shared = arena::create(order.arena, {options.workers, plan.iterations()});
   if (!shared) return runtime::fail(shared.error());
-  const auto spec = measured_cluster(options, rows_worker_command(*program, order));
-  if (auto ran = run_cluster(folder, *program, spec, *shared); !ran.ok())
-    return runtime::fail(ran);
+  const auto spec = measured_cluster(options, rows_worker_command(here.program(), order));
+  if (auto ran = run_cluster(here, spec, *shared); !ran.ok()) return runtime::fail(ran);
   return collect(*shared, order, options.workers);
 }
 
