@@ -108,7 +108,7 @@ std::shared_ptr<worker_rows> row_calls::attach(const policies::table_grant& gran
   return memory.rows;
 }
 
-status row_calls::check(std::uint32_t table, std::size_t ids, std::size_t values,
+status row_calls::check(std::uint32_t table, std::size_t ids, std::optional<std::size_t> values,
                         const char* doing) const {
   if (auto usable = home_.check_usable(); !usable.ok()) return usable;
   const auto at = memories_.find(table);
@@ -121,8 +121,8 @@ status row_calls::check(std::uint32_t table, std::size_t ids, std::size_t values
                        std::to_string(ids) + " ids";
   if (ids >= std::numeric_limits<std::uint32_t>::max())
     return {errc::over_limit, subject + "; allowed: below 2^32"};
-  if (values != ids * dim)
-    return {errc::invalid_argument, subject + " and " + std::to_string(values) +
+  if (values && *values != ids * dim)
+    return {errc::invalid_argument, subject + " and " + std::to_string(*values) +
                                         " values; its rows have " + std::to_string(dim)};
   return {};
 }
@@ -192,6 +192,26 @@ pending row_calls::pull(std::uint32_t table, std::span<const std::uint64_t> ids,
   if (!parts) return failed(parts.error());
   if (parts->empty()) return failed({});  // nothing is asked: it has ended well
   return start(table, std::move(*parts), wanted, out);
+}
+
+pending row_calls::prefetch(std::uint32_t table, std::span<const std::uint64_t> ids) {
+  if (auto checked = check(table, ids.size(), std::nullopt, "prefetch"); !checked.ok())
+    return failed(std::move(checked));
+  if (auto idle = check_idle(table, "prefetch"); !idle.ok()) return failed(std::move(idle));
+  auto& memory = memories_.at(table);
+  if (memory.ahead && !memory.ahead->ready())
+    return failed({errc::out_of_order, "prefetch of table '" +
+                                           home_.shell_.core().table(table)->name +
+                                           "': the prefetch before it is under way"});
+  auto parts = memory.rows->write_ahead(ids);
+  if (!parts) return failed(parts.error());
+  if (parts->empty()) return failed({});
+  worker_command command;
+  command.kind = worker_command::action::prefetch_rows;
+  command.table = table;
+  command.chunks = std::move(*parts);
+  memory.ahead = home_.start(std::move(command));
+  return *memory.ahead;
 }
 
 namespace {
@@ -274,6 +294,10 @@ pending row_table::push(std::span<const std::uint64_t> ids,
 
 pending row_table::pull(std::span<const std::uint64_t> ids, std::span<float> out) const {
   return home_->pull(id_, ids, out, worker_core::extent::as_policy);
+}
+
+pending row_table::prefetch(std::span<const std::uint64_t> ids) const {
+  return home_->prefetch(id_, ids);
 }
 
 pending row_table::pull_final(std::span<const std::uint64_t> ids, std::span<float> out) const {

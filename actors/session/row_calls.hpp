@@ -28,13 +28,14 @@ class row_calls {
 
   explicit row_calls(session_impl& home) : home_(home) {}
 
-  // session::open_rows(), row_table::push(), pull(), for_each(). Errors: theirs.
+  // session::open_rows(), row_table::push(), pull(), prefetch(), for_each(). Errors: theirs.
   runtime::expected<row_table> open(std::string_view name, std::uint32_t dim,
                                     const std::optional<row_table_options>& options);
   pending push(std::uint32_t table, std::span<const std::uint64_t> ids,
                std::span<const float> gradients);
   pending pull(std::uint32_t table, std::span<const std::uint64_t> ids, std::span<float> out,
                extent wanted);
+  pending prefetch(std::uint32_t table, std::span<const std::uint64_t> ids);
   runtime::status for_each(std::uint32_t table, extent wanted, const visitor& visit);
   // Adds ids and values of all rows at the end of the job, ascending by id: whatever parts and
   // shards there are. Errors: those of for_each().
@@ -48,12 +49,14 @@ class row_calls {
   struct table_memory {
     std::shared_ptr<worker_rows> rows;
     std::optional<pending> pulling;          // the last one
+    std::optional<pending> ahead;            // the last prefetch
     std::optional<std::uint64_t> pushed_at;  // clock
 
     bool is_pulling() const { return pulling && !pulling->ready(); }
   };
 
-  runtime::status check(std::uint32_t table, std::size_t ids, std::size_t values,
+  // `values`: as many as were given of these ids, where there are some.
+  runtime::status check(std::uint32_t table, std::size_t ids, std::optional<std::size_t> values,
                         const char* doing) const;
   // Refuses a pull while the last one is under way.
   runtime::status check_idle(std::uint32_t table, const char* doing) const;

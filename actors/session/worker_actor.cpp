@@ -67,6 +67,8 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
     case worker_command::action::pull:
     case worker_command::action::pull_rows:
       return "pull of table '" + name + "'" + at;
+    case worker_command::action::prefetch_rows:
+      return "prefetch of table '" + name + "'" + at;
     case worker_command::action::call:
       return "call of a function of table '" + name + "'" + at;
     case worker_command::action::clock:
@@ -106,6 +108,9 @@ errc worker::start(worker_command& command, policies::operation op) {
       case worker_command::action::pull_rows:
         return core.pull(command.table, op, command.extent, out, command.chunks,
                          policies::worker_core::answer_kind::results);
+      case worker_command::action::prefetch_rows:
+        return core.pull(command.table, op, command.extent, out, command.chunks,
+                         policies::worker_core::answer_kind::results_ahead);
       case worker_command::action::clock:
         return core.clock(op, out);
       case worker_command::action::room:
@@ -202,7 +207,7 @@ void worker::use_device(worker_command& command) {
 bool worker::may_push(std::uint32_t table) const {
   const auto& core = shell_.core();
   const auto& known = core.tables().at(table);
-  return core.has_room() && !known.pull.active && known.pushed_below <= core.now();
+  return core.has_room() && !known.is_pulling() && known.pushed_below <= core.now();
 }
 
 void worker::begin(const worker_command_ptr& item) {
@@ -252,13 +257,18 @@ std::span<const std::byte> worker::payload_of(
 std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk,
                                            std::optional<std::uint32_t> moves) {
   auto& table = tables_.at(id);
-  return table.rows ? table.rows->request(chunk, moves) : table.function;
+  if (!table.rows) return table.function;
+  return shell_.core().tables().is_pulled_ahead(id) ? table.rows->ahead().request(chunk)
+                                                    : table.rows->request(chunk, moves);
 }
 
 std::span<std::byte> worker::room_for_results(const policies::chunk_place& chunk,
                                               std::uint32_t id, std::uint64_t bytes) {
   auto& table = tables_.at(id);
-  if (table.rows) return table.rows->room(chunk.chunk, bytes);
+  if (table.rows)
+    return shell_.core().tables().is_pulled_ahead(id)
+               ? table.rows->ahead().room(chunk.chunk, bytes)
+               : table.rows->room(chunk.chunk, bytes);
   if (bytes != runtime::call_payload_bytes) return {};
   return table.results[chunk.chunk];
 }

@@ -32,6 +32,7 @@ struct worker_command {
     pull,
     call,
     pull_rows,
+    prefetch_rows,
     clock,
     room,
     exchange,

@@ -15,7 +15,7 @@ using runtime::status;
 namespace {
 
 // Rows ahead of the one that is copied: they come from anywhere in the table.
-constexpr std::size_t rows_ahead = 12;
+constexpr std::size_t copies_ahead = 12;
 
 // Of a page, of which there is one of each part at a time.
 std::uint64_t page_bytes(std::uint32_t parts) {
@@ -36,7 +36,8 @@ worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
           std::max<std::uint64_t>(1, page_bytes(parts_) / (dim_ * sizeof(float))))),
       requests_(parts_),
       answers_(parts_),
-      places_(parts_) {
+      places_(parts_),
+      ahead_(parts_, dim_) {
   for (auto& half : batches_) half.resize(parts_);
 }
 
@@ -69,39 +70,64 @@ runtime::expected<worker_rows::part_list> worker_rows::write_push(
   return touched;
 }
 
-runtime::expected<worker_rows::part_list> worker_rows::write_gather(
-    std::span<const std::uint64_t> ids) {
-  sorted_.begin(ids, key_, parts_);
+// With room for whatever the shard may answer.
+runtime::expected<worker_rows::part_list> worker_rows::parts_of(
+    const runtime::batch_writer& sorted, const char* doing, std::size_t ids) const {
   part_list asked;
   for (std::uint32_t part = 0; part < parts_; ++part) {
-    const auto rows = sorted_.rows_of(part);
+    const auto rows = sorted.rows_of(part);
     if (rows == 0) continue;
-    const auto bytes =
-        std::max(runtime::gather_answer_bytes(rows, dim_), runtime::gather_request_bytes(rows));
-    if (auto fits = check_size("pull", bytes, ids.size()); !fits.ok())
+    const auto bytes = std::max(runtime::row_changes_bytes(rows, rows, dim_),
+                                runtime::gather_request_bytes(rows));
+    if (auto fits = check_size(doing, bytes, ids); !fits.ok())
       return runtime::fail(std::move(fits));
     asked.push_back(part);
   }
-  for (const auto part : asked) {
+  return asked;
+}
+
+runtime::expected<worker_rows::part_list> worker_rows::write_gather(
+    std::span<const std::uint64_t> ids) {
+  if (sorted_ahead_.is_of(ids)) std::swap(sorted_, sorted_ahead_);
+  sorted_.begin(ids, key_, parts_);
+  auto asked = parts_of(sorted_, "pull", ids.size());
+  if (!asked) return asked;
+  for (const auto part : *asked) {
     const auto rows = sorted_.rows_of(part);
     const auto memory = requests_[part].resize(runtime::gather_request_bytes(rows));
     sorted_.write_ids(part, runtime::begin_gather(memory, rows));
     auto& answer = answers_[part];
-    answer.bytes = answer.memory.resize(runtime::gather_answer_bytes(rows, dim_));
+    answer.bytes = answer.memory.resize(runtime::row_changes_bytes(rows, rows, dim_));
     answer.is_page = false;
     places_[part].state = reading::waits;
   }
   return asked;
 }
 
+runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
+    std::span<const std::uint64_t> ids) {
+  sorted_ahead_.begin(ids, key_, parts_);
+  auto asked = parts_of(sorted_ahead_, "prefetch", ids.size());
+  if (!asked) return asked;
+  std::erase_if(*asked, [&](std::uint32_t part) {
+    return places_[part].is_leased && places_[part].state == reading::is_done;
+  });
+  ahead_.ask(sorted_ahead_, *asked);
+  return asked;
+}
+
 std::span<const std::byte> worker_rows::request(std::uint32_t part,
                                                 std::optional<std::uint32_t> moves) {
   const auto request = requests_[part].bytes();
+  if (answers_[part].is_page) return request;
   auto& place = places_[part];
   place.moves = moves;
-  place.may_lease = !answers_[part].is_page && moves && moves != place.unmappable &&
-                    place.state == reading::waits;
-  if (!answers_[part].is_page) runtime::let_lease(request, place.may_lease);
+  place.may_lease = moves && moves != place.unmappable && place.state == reading::waits;
+  const auto mark = place.may_lease || place.state != reading::waits
+                        ? std::nullopt
+                        : ahead_.mark_of(part, runtime::checked_row_request(request).ids);
+  place.asks_changes = mark.has_value();
+  mark ? runtime::ask_changes(request, *mark) : runtime::ask_values(request, place.may_lease);
   return request;
 }
 
@@ -111,10 +137,10 @@ worker_rows::outcome worker_rows::scatter(std::span<float> out) {
   for (std::uint32_t part = 0; part < parts_; ++part) {
     auto& place = places_[part];
     if (sorted_.rows_of(part) == 0 || place.state == reading::is_done) continue;
-    if (!place.is_leased)
-      scatter_answer(part, out);
-    else
+    if (place.is_leased)
       place.state = find_in_place(part, out, result) ? reading::is_found : reading::was_late;
+    else
+      place.state = scatter_answer(part, out) ? reading::is_done : reading::was_late;
   }
   copy_found(out);
   for (std::uint32_t part = 0; part < parts_; ++part) {
@@ -122,14 +148,23 @@ worker_rows::outcome worker_rows::scatter(std::span<float> out) {
     if (sorted_.rows_of(part) == 0) continue;
     if (place.state == reading::is_found)
       place.state = place.rows.still_holds() ? reading::is_done : reading::was_late;
-    if (place.is_leased && place.state == reading::was_late) result.unread.push_back(part);
+    if (place.state == reading::was_late) result.unread.push_back(part);
   }
   return result;
 }
 
-void worker_rows::scatter_answer(std::uint32_t part, std::span<float> out) {
-  const auto* values = reinterpret_cast<const float*>(answers_[part].bytes.data());
-  sorted_.scatter(part, {values, std::size_t{sorted_.rows_of(part)} * dim_}, dim_, out);
+bool worker_rows::scatter_answer(std::uint32_t part, std::span<float> out) {
+  const auto& answer = answers_[part];
+  const auto rows = sorted_.rows_of(part);
+  if (!places_[part].asks_changes) {
+    const auto* values = reinterpret_cast<const float*>(answer.bytes.data());
+    sorted_.scatter(part, {values, std::size_t{rows} * dim_}, dim_, out);
+    return true;
+  }
+  const auto changes = runtime::read_row_changes(answer.bytes.first(answer.filled), rows, dim_);
+  if (!changes) return false;
+  sorted_.scatter(part, ahead_.update(part, *changes), dim_, out);
+  return true;
 }
 
 bool worker_rows::find_in_place(std::uint32_t part, std::span<float> out, outcome& result) {
@@ -149,7 +184,7 @@ bool worker_rows::find_in_place(std::uint32_t part, std::span<float> out, outcom
 // In the order of the caller's ids, whatever their parts: what is written lies side by side.
 void worker_rows::copy_found(std::span<float> out) const {
   for (std::size_t i = 0; i < found_.size(); ++i) {
-    const auto ahead = i + rows_ahead;
+    const auto ahead = i + copies_ahead;
     if (ahead < found_.size() && found_[ahead] != nullptr)
       runtime::prefetch(found_[ahead], dim_);
     if (found_[i] != nullptr) std::copy_n(found_[i], dim_, out.data() + i * dim_);
@@ -175,11 +210,12 @@ runtime::expected<runtime::row_batch> worker_rows::page(std::uint32_t part) cons
 std::span<std::byte> worker_rows::room(std::uint32_t part, std::uint64_t bytes) {
   auto& answer = answers_[part];
   auto& place = places_[part];
-  place.is_leased =
-      place.may_lease && bytes == place.lease.size() && bytes < answer.bytes.size();
+  const auto values =
+      answer.is_page ? 0 : runtime::gather_answer_bytes(sorted_.rows_of(part), dim_);
+  place.is_leased = place.may_lease && bytes == place.lease.size() && bytes < values;
   if (place.is_leased) return place.lease;
-  const bool fits =
-      answer.is_page ? bytes <= answer.bytes.size() : bytes == answer.bytes.size();
+  const bool may_be_shorter = answer.is_page || place.asks_changes;
+  const bool fits = may_be_shorter ? bytes <= answer.bytes.size() : bytes == values;
   if (!fits) return {};
   answer.filled = bytes;
   return answer.bytes.first(bytes);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/store/rows_ahead.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "runtime/base/planted.hpp"
@@ -49,9 +50,12 @@ class worker_rows {
   // Writes the requests for rows, with room for their answers. Returns the parts that are
   // asked. Errors: over_limit.
   runtime::expected<part_list> write_gather(std::span<const std::uint64_t> ids);
-  // Puts the rows where their ids were: those of answers, and those that answers let be read in
-  // place. `out`: `dim` values of each id. What could not be read in place is asked for anew:
-  // its answer is values.
+  // Writes requests for rows ahead of a pull of the same ids. Returns the parts that are asked:
+  // those that were read in place the last time are not. Errors: over_limit.
+  runtime::expected<part_list> write_ahead(std::span<const std::uint64_t> ids);
+  // Puts the rows where their ids were: those of answers, those that have not changed since
+  // they were asked for ahead, and those that answers let be read in place. `out`: `dim` values
+  // of each id. What could not be read is asked for anew: its answer is values.
   struct outcome {
     part_list unread;
     runtime::status unmapped;  // why the memory of a shard cannot be read, if it cannot
@@ -72,6 +76,8 @@ class worker_rows {
   std::span<const std::byte> request(std::uint32_t part, std::optional<std::uint32_t> moves);
   // Where so many bytes of an answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
+  // Those of a pull ahead.
+  rows_ahead& ahead() noexcept { return ahead_; }
 
  private:
   struct answer_room {
@@ -88,17 +94,21 @@ class worker_rows {
     alignas(runtime::row_batch_alignment) std::array<std::byte, runtime::row_lease_bytes> lease;
     std::optional<std::uint32_t> moves;       // of the shard that is asked
     bool may_lease = false;                   // says the request
+    bool asks_changes = false;                // likewise
     std::optional<std::uint32_t> unmappable;  // moves of one whose memory cannot be read
     bool is_leased = false;                   // in the answer that has arrived
     reading state = reading::waits;           // of the gather under way
   };
 
-  // Puts the rows of an answer where their ids were.
-  void scatter_answer(std::uint32_t part, std::span<float> out);
+  // Puts the rows of an answer where their ids were; returns false if it cannot be read.
+  bool scatter_answer(std::uint32_t part, std::span<float> out);
   // Finds the rows of a part in the memory of its shard; returns false if it cannot be read.
   bool find_in_place(std::uint32_t part, std::span<float> out, outcome& result);
   void copy_found(std::span<float> out) const;
   runtime::status check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const;
+  // Returns the parts that have rows of `sorted`. Errors: over_limit.
+  runtime::expected<part_list> parts_of(const runtime::batch_writer& sorted, const char* doing,
+                                        std::size_t ids) const;
 
   std::string name_;
   std::uint32_t dim_;
@@ -106,10 +116,12 @@ class worker_rows {
   std::uint64_t key_;
   std::uint32_t page_rows_;
   runtime::batch_writer sorted_;  // ids of the pull under way, or of the last push
+  runtime::batch_writer sorted_ahead_;
   std::array<std::vector<runtime::cache_lines>, policies::gradient_halves> batches_;  // by part
   std::vector<runtime::cache_lines> requests_;
   std::vector<answer_room> answers_;
   std::vector<place_in_shard> places_;
+  rows_ahead ahead_;
   std::vector<const float*> found_;  // of ids that are read in place: where their values lie
 };
 

@@ -96,7 +96,16 @@ class row_table {
   // Errors: those of session::pull(); invalid_argument (`out` of another size), over_limit (as
   // push), out_of_order (the pull before is under way, or the table was pushed in this clock).
   pending pull(std::span<const std::uint64_t> ids, std::span<float> out) const;
-  // Likewise, of everything: see session::pull_final().
+  // Asks for rows ahead of the pull that needs them, so that they travel while the program
+  // computes: a later pull of the same ids is sent what of them has changed since, under every
+  // policy. It comes before the push of its clock; the push, the clock and what follows do not
+  // wait for it, the next pull of the table does. Nothing has to wait for the pending, and a
+  // prefetch that fails costs nothing but its use. Rows that are read in place, on the host of
+  // their shard, are not asked for. Takes memory for the rows of one prefetch. `ids` may go
+  // when the call returns. Errors: those of pull(); out_of_order (the prefetch before is under
+  // way).
+  pending prefetch(std::span<const std::uint64_t> ids) const;
+  // As pull(), of everything: see session::pull_final().
   pending pull_final(std::span<const std::uint64_t> ids, std::span<float> out) const;
   // Calls `visit(id, values)` for each row that the table has, as a pull of this clock finds
   // it, ascending by id. Blocks; takes a page of memory for each part. `visit` does not call

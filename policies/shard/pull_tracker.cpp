@@ -195,6 +195,7 @@ void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code 
     // the last, which follows when one of those has been sent.
     TIDEGATE_RARE("shard: two replies are on their way already");
     last.answer_waits = !last.in_place;
+    last.waits_with = version_for(chunk, tag.clock).version;
     if (last.answer_waits) return;
     code = reply_code::pull_under_way;
   }
@@ -221,6 +222,7 @@ void pull_tracker::answer_call(chunk_record& chunk, const frame_tag& tag, reply_
   if (code == reply_code::ok && under_way >= replies_under_way_max) {
     TIDEGATE_RARE("shard: a call waits for the end of a reply");
     last.answer_waits = true;
+    last.waits_with = version_for(chunk, tag.clock).version;
     return;
   }
   const auto call = std::exchange(last.call, no_payload);
@@ -256,7 +258,11 @@ void pull_tracker::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_
   auto& last = chunks_[slot][rank];
   if (!std::exchange(last.answer_waits, false)) return;
   const auto base = chunk_registry::base_of(chunk);
-  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), reply_code::ok, out);
+  // A worker goes on while rows that it has asked for ahead wait, and steps are made.
+  const bool is_there = !chunk.job().has_exact_versions() ||
+                        version_for(chunk, last.clock).version == last.waits_with;
+  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base),
+         is_there ? reply_code::ok : reply_code::too_late, out);
 }
 
 void pull_tracker::pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) {

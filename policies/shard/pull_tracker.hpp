@@ -68,6 +68,7 @@ class pull_tracker {
     bool call_arrives = false;  // its payload has a place and is on its way
     std::uint8_t sending = 0;
     bool answer_waits = false;       // for the end of a reply under way
+    std::uint64_t waits_with = 0;    // the version that was the answer then
     std::uint64_t clock = 0;         // of the last pull
     std::uint64_t request = 0;       // of the last pull
     std::uint64_t call_request = 0;  // of the last call that has come, perhaps not yet arrived

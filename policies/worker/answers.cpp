@@ -4,6 +4,7 @@
 
 #include "policies/model/clock_vector.hpp"
 #include "policies/worker/core.hpp"
+#include "policies/worker/requests.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
@@ -64,7 +65,7 @@ void worker_core::on_doorbell_reply(const part_run& where, const reply& item,
     if (!table->pull.expects(chunk, item.request, replied::no)) continue;
     table->sources[chunk] = {item.version_buffer, tables_.moves_of(where.shard),
                              item.on_device};
-    answer(*table, chunk, item, out);
+    answer(where.table, *table, chunk, item, out);
   }
 }
 
@@ -100,11 +101,11 @@ void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& i
   if (!table->pull.expects(chunk, item.request, due)) return;
   if (!table->pull.calls || is_planted(planted_bug::call_takes_the_place_of_the_pull))
     table->sources[chunk] = {};
-  answer(*table, chunk, item, out);
+  answer(id, *table, chunk, item, out);
 }
 
-void worker_core::answer(worker_table& table, std::uint32_t chunk, const reply& answer,
-                         worker_effects& out) {
+void worker_core::answer(std::uint32_t id, worker_table& table, std::uint32_t chunk,
+                         const reply& answer, worker_effects& out) {
   auto& pull = table.pull;
   pull.chunks[chunk] = replied::yes;
   if (answer.code != reply_code::ok && pull.code == reply_code::ok) pull.code = answer.code;
@@ -113,7 +114,10 @@ void worker_core::answer(worker_table& table, std::uint32_t chunk, const reply& 
     staleness_max_ = std::max(staleness_max_, pull.clock - answer.min_clock);
   if (--pull.remaining > 0) return;
   pull.active = false;
-  ended(pull.op, pull.code, out);
+  if (!pull.is_ahead) return ended(pull.op, pull.code, out);
+  ended(pull.op, reply_code::ok, out);
+  if (table.waiting.op != 0) begin_waiting_pull(id, table, ++last_request_, out);
+  settle(out);
 }
 
 // An exchange has many parts and ends with the last.
@@ -133,7 +137,8 @@ void worker_core::settle(worker_effects& out) {
   if (room_op_ != 0 && has_room())
     out.dones.push_back({std::exchange(room_op_, 0), reply_code::ok});
   if (finish_op_ == 0) return;
-  if (!farewell_.is_said() && credits_.all_acknowledged()) farewell_.say(clock_, out);
+  if (!farewell_.is_said() && credits_.all_acknowledged() && !tables_.is_any_pulled_ahead())
+    farewell_.say(clock_, out);
   if (farewell_.is_said() && farewell_.is_settled())
     out.dones.push_back({std::exchange(finish_op_, 0), reply_code::ok});
 }
@@ -151,6 +156,7 @@ void worker_core::fail(reply_code code, worker_effects& out) {
     for (auto& push : table.pushes)
       if (std::exchange(push.active, false)) end(push.op);
     if (std::exchange(table.pull.active, false)) end(table.pull.op);
+    end(std::exchange(table.waiting.op, 0));
   }
   end(std::exchange(room_op_, 0));
   end(std::exchange(finish_op_, 0));

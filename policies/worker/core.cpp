@@ -49,7 +49,7 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out, std:
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
-  if (!may_move_on() || table->pull.active || table->pushed_below > clock_)
+  if (!may_move_on() || table->is_pulling() || table->pushed_below > clock_)
     return errc::out_of_order;
   begin_push(*table, op, half, rate);
   if (chunks) table->pushes[clock_ % window].touch(*chunks);
@@ -118,27 +118,22 @@ errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_eff
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
-  if (table->pull.active || exchange_.op != 0) return errc::out_of_order;
+  const bool is_ahead = asked == answer_kind::results_ahead;
+  if (table->is_pulling() || exchange_.op != 0) return errc::out_of_order;
+  if (table->pull.active && is_ahead) return errc::out_of_order;
   if (credits_.has_one_clock_in_flight() && !has_room()) return errc::out_of_order;
   const bool to_the_end = wanted == extent::to_the_end;
   if (finished_ != to_the_end) return errc::out_of_order;
   if (!to_the_end && table->pushed_below > clock_) return errc::out_of_order;
-  ++last_request_;
-  table->pull.begin(to_the_end ? clock_vector::infinity : clock_, op,
-                    wanted != extent::as_policy, last_request_);
-  table->pull.calls = asked == answer_kind::results;
-  if (chunks) {
-    table->pull.ask_only(*chunks);
-    for (auto& source : table->sources)
-      source.is_current =
-          runtime::is_planted(runtime::planted_bug::chunk_found_that_was_not_asked_for);
-    if (chunks->empty()) {
-      table->pull.active = false;
-      out.dones.push_back({op, reply_code::ok});
-      return errc::ok;
-    }
-  }
-  send_pull(id, *table, last_request_, out);
+  auto& waiting = table->waiting;
+  waiting.op = op;
+  waiting.clock = to_the_end ? clock_vector::infinity : clock_;
+  waiting.is_final = wanted != extent::as_policy;
+  waiting.calls = asked != answer_kind::parameters;
+  waiting.is_ahead = is_ahead;
+  waiting.asks_all = !chunks;
+  if (chunks) waiting.chunks.assign(chunks->begin(), chunks->end());
+  if (!table->pull.active) begin_waiting_pull(id, *table, ++last_request_, out);
   return errc::ok;
 }
 
@@ -146,7 +141,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   if (!may_move_on()) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
-    if (table.pull.active) return errc::out_of_order;
+    if (table.is_pulling()) return errc::out_of_order;
   let_go(true, out);
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
@@ -164,14 +159,15 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   if (failure_ != reply_code::ok) return errc::cancelled;
   if (!may_move_on()) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
-    if (table.pull.active) return errc::out_of_order;
+    if (table.is_pulling()) return errc::out_of_order;
     table.listed = false;
   }
   std::size_t listed = 0;
   for (const auto id : ids) {
     auto* table = tables_.find(id);
     if (!table) return errc::not_found;
-    if (table->listed || table->pushed_below > clock_) return errc::out_of_order;
+    if (table->listed || table->pull.active || table->pushed_below > clock_)
+      return errc::out_of_order;
     table->listed = true;
     ++listed;
   }
@@ -238,7 +234,7 @@ errc worker_core::finish(operation op, worker_effects& out) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   if (finished_ || room_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
-    if (table.pull.active || table.pushed_below > clock_) return errc::out_of_order;
+    if (table.is_pulling() || table.pushed_below > clock_) return errc::out_of_order;
   finished_ = true;
   finish_op_ = op;
   settle(out);

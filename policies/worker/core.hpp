@@ -89,8 +89,10 @@ class worker_core {
   // finished, which is allowed after finish() only.
   enum class extent : std::uint8_t { as_policy, final_barrier, to_the_end };
   // What a pull asks for: parameters, or the results of a function of them, which a worker
-  // calls.
-  enum class answer_kind : std::uint8_t { parameters, results };
+  // calls. A pull of results ahead of their use is one that nobody waits for: its table is
+  // pushed and its clock ends meanwhile, the next pull begins when it is over, and it ends well
+  // though shards refuse it.
+  enum class answer_kind : std::uint8_t { parameters, results, results_ahead };
   // Pulls a table, or these chunks of it; done when all of them are here. tables() then says
   // where they lie; where the last pull found parameters stays as it is when results are asked
   // for.
@@ -184,7 +186,7 @@ class worker_core {
   void send_waiting(worker_effects& out);
   void send_exchange(worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, reply_code code, worker_effects& out);
-  void answer(worker_table& table, std::uint32_t chunk, const reply& answer,
+  void answer(std::uint32_t id, worker_table& table, std::uint32_t chunk, const reply& answer,
               worker_effects& out);
   void ended(operation op, reply_code code, worker_effects& out);
   void settle(worker_effects& out);

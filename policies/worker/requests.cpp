@@ -1,6 +1,7 @@
 #include "policies/worker/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
@@ -139,6 +140,23 @@ void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t reques
           }
         });
   }
+}
+
+void begin_waiting_pull(std::uint32_t id, worker_table& table, std::uint64_t request,
+                        worker_effects& out) {
+  auto& wanted = table.waiting;
+  auto& pull = table.pull;
+  pull.begin(wanted.clock, std::exchange(wanted.op, 0), wanted.is_final, request);
+  pull.calls = wanted.calls;
+  pull.is_ahead = wanted.is_ahead;
+  if (!wanted.asks_all) {
+    pull.ask_only(wanted.chunks);
+    for (auto& source : table.sources)
+      source.is_current = is_planted(planted_bug::chunk_found_that_was_not_asked_for);
+  }
+  if (pull.remaining > 0) return send_pull(id, table, request, out);
+  pull.active = false;
+  out.dones.push_back({pull.op, reply_code::ok});
 }
 
 void resend_push(std::uint32_t id, const worker_table& table, const push_state& push,

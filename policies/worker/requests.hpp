@@ -18,6 +18,10 @@ void send_push(std::uint32_t id, const worker_table& table, const push_state& pu
                std::uint64_t request, worker_effects& out);
 void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t request,
                worker_effects& out);
+// Begins the pull that waits, which has an operation, with this number, and appends its frames;
+// or its end, if it asks for no chunk.
+void begin_waiting_pull(std::uint32_t id, worker_table& table, std::uint64_t request,
+                        worker_effects& out);
 // Append again the frames of what this shard, or every shard, has not answered. A pull has a
 // new number, as shards answer each number once; a chunk that is arriving is not asked for
 // again.

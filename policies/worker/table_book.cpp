@@ -139,4 +139,10 @@ std::span<const chunk_source> table_book::sources_of(std::uint32_t id) const {
   return tables_.at(id).sources;
 }
 
+bool table_book::is_any_pulled_ahead() const {
+  return std::any_of(tables_.begin(), tables_.end(), [](const auto& entry) {
+    return entry.second.pull.active && entry.second.pull.is_ahead;
+  });
+}
+
 }  // namespace tidegate::policies

@@ -67,7 +67,8 @@ struct pull_state {
   bool active = false;
   std::uint64_t clock = 0;
   bool is_final = false;
-  bool calls = false;  // a function: its answer is in no place of the parameters
+  bool calls = false;     // a function: its answer is in no place of the parameters
+  bool is_ahead = false;  // of rows for a later pull: nobody waits for it
   operation op = 0;
   std::uint32_t remaining = 0;  // chunks
   reply_code code = reply_code::ok;
@@ -85,6 +86,17 @@ struct pull_state {
   }
 };
 
+// A pull that begins when the one ahead of it is over.
+struct waiting_pull {
+  operation op = 0;  // 0: none waits
+  std::uint64_t clock = 0;
+  bool is_final = false;
+  bool calls = false;
+  bool is_ahead = false;
+  bool asks_all = true;
+  std::vector<std::uint32_t> chunks;  // else
+};
+
 struct worker_table {
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
 
@@ -96,7 +108,10 @@ struct worker_table {
   bool listed = false;                    // in the exchange being started
   std::array<push_state, window> pushes;  // by clock modulo window
   pull_state pull;
+  waiting_pull waiting;
 
+  // Returns true if a pull is under way or waits, which is not ahead of its use.
+  bool is_pulling() const { return (pull.active && !pull.is_ahead) || waiting.op != 0; }
   // Returns the part on this shard, or null.
   const table_part* part_at(std::uint32_t shard) const;
   bool is_attached() const;  // everywhere
@@ -128,6 +143,9 @@ class table_book {
   std::span<const chunk_source> sources_of(std::uint32_t table) const;
   std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
   const worker_table& at(std::uint32_t table) const { return tables_.at(table); }
+  // Returns true if the pull under way, or the last one, was ahead of its use.
+  bool is_pulled_ahead(std::uint32_t table) const { return at(table).pull.is_ahead; }
+  bool is_any_pulled_ahead() const;  // now
 
   // Notes a push or a skip, after which no table is added; returns whether there was one.
   void note_push() noexcept { has_pushed_ = true; }

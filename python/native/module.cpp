@@ -148,6 +148,7 @@ void bind_row_calls(nb::module_& module) {
       .def("push", &self::push, "table"_a, "ids"_a.noconvert(), "gradients"_a.noconvert())
       .def("pull", &self::pull, "table"_a, "ids"_a.noconvert(), "out"_a.noconvert(),
            "to_the_end"_a)
+      .def("prefetch", &self::prefetch, "table"_a, "ids"_a.noconvert())
       .def("rows", &self::rows);
 }
 

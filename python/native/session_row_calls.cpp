@@ -32,6 +32,11 @@ operation session_row_calls::pull(const row_table& where, id_array ids,
   return {home_, std::move(started)};
 }
 
+operation session_row_calls::prefetch(const row_table& where, id_array ids) {
+  auto started = home_->run([&](session&) { return where.prefetch({ids.data(), ids.size()}); });
+  return {home_, std::move(started)};
+}
+
 namespace {
 
 // The vector becomes the array's memory.

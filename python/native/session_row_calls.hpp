@@ -28,6 +28,8 @@ class session_row_calls {
   operation push(const row_table& where, id_array ids, worker_session::own_array gradients);
   operation pull(const row_table& where, id_array ids, worker_session::own_output out,
                  bool to_the_end);
+  // Nobody has to wait for it.
+  operation prefetch(const row_table& where, id_array ids);
   // All rows, as arrays of their ids, ascending, and of their values.
   std::pair<ids_out, values_out> rows(const row_table& where);
 

@@ -32,6 +32,26 @@ def test_rows_follow_every_push(run: Run) -> None:
     assert result.parameters_sha256 is not None
 
 
+def test_rows_asked_for_ahead_are_as_new(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 2, optimizer=tidegate.sgd(0.5), init=1.0, parts=5)
+            seen = []
+            while s.now < 4:
+                seen.append(t.pull([3, 4, 5 + s.rank]).tolist())
+                t.prefetch([3, 4, 5 + s.rank])
+                t.push([3, 5 + s.rank], np.ones((2, 2), np.float32))
+                with pytest.raises(tidegate.OutOfOrderError, match="prefetch of table 'user'"):
+                    t.prefetch([3]).wait()
+                s.clock()
+            return seen
+
+    result = run(train, workers=2, shards=2)
+    # The mean is over both workers, whichever rows they push.
+    expected = [[[1 - 0.5 * c] * 2, [1.0] * 2, [1 - 0.25 * c] * 2] for c in range(4)]
+    assert result.returns == [expected] * 2
+
+
 def test_first_values_follow_from_the_id(run: Run) -> None:
     def train() -> list[Any]:
         with tidegate.session() as s:

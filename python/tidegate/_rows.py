@@ -65,6 +65,18 @@ class RowTable:
         operation.wait()
         return None
 
+    def prefetch(self, ids: Any) -> Pending:
+        """Asks for the rows of these ids ahead of the pull that needs them, so that they travel while the program computes.
+
+        A later :meth:`pull` of the same ids is sent what of them has changed since, under every policy. It comes
+        before the push of its clock; the push, ``clock()`` and what follows do not wait for it, the next pull of this
+        table does. Rows that are read in place, on the host of their shard, are not asked for. `ids`: as of
+        :meth:`pull`. The :class:`Pending` need not be waited for. Raises InvalidArgumentError, OutOfOrderError (also
+        when the prefetch before is under way), OverLimitError (too many at once), TidegateError.
+        """
+        flat, _ = self._ids(ids)
+        return _begun(self._calls.prefetch(self._table, flat))
+
     def items(self) -> tuple[Array, Array]:
         """Returns all rows as a pull of this clock finds them: their ids, ascending, and values of shape (rows, dim).
 

@@ -25,9 +25,7 @@ void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
                          std::uint32_t parts) {
   TIDEGATE_ASSERT(parts >= 1 && parts <= limits::row_parts_max, "a number of parts");
   TIDEGATE_ASSERT(ids.size() < ~std::uint32_t{0}, "a push whose ids can be counted");
-  const bool is_known = key == key_ && begins_.size() == parts + std::size_t{1} &&
-                        std::equal(ids.begin(), ids.end(), ids_.begin(), ids_.end());
-  if (is_known) return;
+  if (key == key_ && begins_.size() == parts + std::size_t{1} && is_of(ids)) return;
   begins_.clear();  // nothing is known, if memory is short below
   ids_.assign(ids.begin(), ids.end());
   key_ = key;

@@ -7,6 +7,7 @@
 // allocates.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,10 @@ class batch_writer {
   // follows a pull.
   void begin(std::span<const std::uint64_t> ids, std::uint64_t key, std::uint32_t parts);
 
+  // Returns true if begin() was given these ids last.
+  bool is_of(std::span<const std::uint64_t> ids) const {
+    return !begins_.empty() && std::equal(ids.begin(), ids.end(), ids_.begin(), ids_.end());
+  }
   // Returns how many rows the batch of a part has: its ids, each counted once.
   std::uint32_t rows_of(std::uint32_t part) const { return rows_[part]; }
   // Returns the ids of all batches together, each counted once.

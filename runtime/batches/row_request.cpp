@@ -25,19 +25,33 @@ std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t
   TIDEGATE_ASSERT(
       memory.size() == gather_request_bytes(ids) && is_aligned_as_batch(memory.data()),
       "memory for a gather of this size");
-  write_header(memory, {.kind = row_request_kind::gather, .rows = ids});
+  write_header(memory, {.kind = row_request_kind::gather, .rows = ids, .since = {}});
   const auto end = row_batch_alignment + ids * sizeof(std::uint64_t);
   std::memset(memory.data() + end, 0, memory.size() - end);
   return {reinterpret_cast<std::uint64_t*>(memory.data() + row_batch_alignment), ids};
 }
 
-void let_lease(std::span<std::byte> gather, bool may_lease) {
-  row_request_header header;
-  TIDEGATE_ASSERT(gather.size() >= sizeof header, "a gather");
-  std::memcpy(&header, gather.data(), sizeof header);
-  TIDEGATE_ASSERT(header.kind == row_request_kind::gather, "a gather");
-  header.may_lease = may_lease ? 1 : 0;
-  std::memcpy(gather.data(), &header, sizeof header);
+namespace {
+
+void write_again(std::span<std::byte> request, row_request_header header) {
+  row_request_header before;
+  TIDEGATE_ASSERT(request.size() >= sizeof before, "a request");
+  std::memcpy(&before, request.data(), sizeof before);
+  TIDEGATE_ASSERT(before.kind != row_request_kind::scan, "a request of certain rows");
+  header.rows = before.rows;
+  std::memcpy(request.data(), &header, sizeof header);
+}
+
+}  // namespace
+
+void ask_values(std::span<std::byte> request, bool may_lease) {
+  write_again(
+      request,
+      {.kind = row_request_kind::gather, .may_lease = may_lease ? 1U : 0U, .since = {}});
+}
+
+void ask_changes(std::span<std::byte> request, const row_mark& since) {
+  write_again(request, {.kind = row_request_kind::changes, .since = since});
 }
 
 void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
@@ -47,7 +61,8 @@ void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
   write_header(memory, {.kind = row_request_kind::scan,
                         .rows = rows_max,
                         .has_after = after ? 1U : 0U,
-                        .after = after.value_or(0)});
+                        .after = after.value_or(0),
+                        .since = {}});
 }
 
 namespace {
@@ -62,10 +77,12 @@ expected<row_request> request_at(std::span<const std::byte> memory) {
   request.kind = header.kind;
   switch (header.kind) {
     case row_request_kind::gather:
+    case row_request_kind::changes:
       if (memory.size() != gather_request_bytes(header.rows))
         return bad_request("has " + std::to_string(header.rows) + " ids in another size");
       if (header.may_lease > 1) return bad_request("says neither yes nor no to a lease");
       request.may_lease = header.may_lease == 1;
+      request.since = header.since;
       request.ids = {
           reinterpret_cast<const std::uint64_t*>(memory.data() + row_batch_alignment),
           header.rows};

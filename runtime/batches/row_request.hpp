@@ -1,16 +1,17 @@
 // What a worker asks of one part of a table of rows, as it travels in the payload of a frame:
-// the values of certain rows, or a page of the rows that there are.
+// the values of certain rows, what of them has changed, or a page of the rows that there are.
 //
 //   header   64 bytes: row_request_header, zeros
-//   ids      of a gather, `rows` of 64 bits, ascending, each once; zeros to the next multiple
-//            of 64 bytes
+//   ids      of a gather or of changes, `rows` of 64 bits, ascending, each once; zeros to the
+//            next multiple of 64 bytes
 //
 // A gather is answered with `rows` times dim float32, in the order of the ids, and zeros to the
 // next multiple of 64 bytes; or, if it lets the answer be one, with a lease on where the rows
-// lie (runtime/parts/row_lease.hpp), which is shorter. A scan is answered with a batch
-// (row_batch.hpp) of at most `rows` rows, which ascend; a batch with fewer ends the part.
-// Numbers are little-endian, memory is aligned to 64 bytes. Plain views of the caller's memory,
-// any thread.
+// lie (runtime/parts/row_lease.hpp), which is shorter. A request of changes is answered with
+// what has changed since a mark (row_changes.hpp), or with all rows if it knows no mark. A scan
+// is answered with a batch (row_batch.hpp) of at most `rows` rows, which ascend; a batch with
+// fewer ends the part. Numbers are little-endian, memory is aligned to 64 bytes. Plain views of
+// the caller's memory, any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +21,29 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/batches/row_batch.hpp"
+#include "runtime/batches/row_changes.hpp"
 
 namespace tidegate::runtime {
 
-enum class row_request_kind : std::uint32_t { gather = 1, scan = 2 };
+enum class row_request_kind : std::uint32_t { gather = 1, scan = 2, changes = 3 };
 
 struct row_request_header {
   row_request_kind kind = row_request_kind::gather;
-  std::uint32_t rows = 0;       // gather: ids; scan: of a page at most
+  std::uint32_t rows = 0;       // gather, changes: ids; scan: of a page at most
   std::uint32_t has_after = 0;  // scan: 1 if the page begins behind the id `after`
   std::uint32_t may_lease = 0;  // gather: 1 if the answer may be a lease
   std::uint64_t after = 0;
+  row_mark since;  // changes
 };
 
 // A request in the caller's memory.
 struct row_request {
   row_request_kind kind = row_request_kind::gather;
-  std::span<const std::uint64_t> ids;  // gather
+  std::span<const std::uint64_t> ids;  // gather, changes
   bool may_lease = false;              // gather
   std::uint32_t rows_max = 0;          // scan
   std::optional<std::uint64_t> after;  // scan: only rows above it
+  row_mark since;                      // changes
 };
 
 constexpr std::uint64_t gather_request_bytes(std::uint64_t ids) noexcept {
@@ -53,8 +57,10 @@ constexpr std::uint64_t gather_answer_bytes(std::uint64_t ids, std::uint32_t dim
 // Writes the header of a gather of so many ids and the zeros behind them; the caller writes the
 // ids, which it returns. `memory`: gather_request_bytes(ids), aligned (asserted).
 std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids);
-// Says whether the answer to a gather that is written may be a lease.
-void let_lease(std::span<std::byte> gather, bool may_lease);
+// What a written gather, or request of changes, asks of its ids from now on: values or, if it
+// may be one, a lease; or the changes since a mark, or all rows if it has no history.
+void ask_values(std::span<std::byte> request, bool may_lease);
+void ask_changes(std::span<std::byte> request, const row_mark& since);
 // Writes a scan. `memory`: scan_request_bytes, aligned (asserted).
 void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                 std::optional<std::uint64_t> after);

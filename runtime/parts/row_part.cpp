@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -149,14 +150,16 @@ void row_part::keep_sum(std::uint64_t clock, std::span<const std::byte> batch) {
 }
 
 std::uint64_t row_part::answer_bytes(const row_request& request) const {
-  if (request.kind == row_request_kind::gather)
-    return gather_answer_bytes(request.ids.size(), dim());
+  const auto ids = request.ids.size();
+  if (request.kind == row_request_kind::gather) return gather_answer_bytes(ids, dim());
+  if (request.kind == row_request_kind::changes) return row_changes_bytes(ids, ids, dim());
   return row_batch_bytes(request.rows_max, dim());
 }
 
 std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& request,
                              std::span<std::byte> into) const {
   if (request.kind == row_request_kind::scan) return scan(version_buffer, request, into);
+  if (request.kind == row_request_kind::changes) return changes(version_buffer, request, into);
   TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
   if (may_lease(version_buffer, request)) {
     encode({.place = table_.place(), .version = table_.view().version()},
@@ -169,6 +172,52 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
   std::fill(into.begin() + static_cast<std::ptrdiff_t>(floats * sizeof(float)), into.end(),
             std::byte{0});
   return into.size();
+}
+
+// Nobody else has such a number, however often a process of a shard begins: parts of two
+// histories may have had other steps of the same clock.
+std::uint64_t row_part::draw_history() {
+  static thread_local std::random_device device;
+  const auto high = std::uint64_t{device()} << 32;
+  return std::max<std::uint64_t>(high | device(), 1);
+}
+
+// A row of the clock of the mark may have been stepped before or after it. One that is not
+// there may have been erased since.
+bool row_part::has_changed(row_number row, const row_mark& since) const {
+  if (row == no_row)
+    return !options_.lifetime.is_eternal() && !is_planted(planted_bug::row_erased_not_a_change);
+  const auto clock = table_.view().slabs().use(row).clock;
+  if (is_planted(planted_bug::row_change_of_the_same_clock_missed)) return clock > since.clock;
+  return clock >= since.clock;
+}
+
+std::size_t row_part::changes(std::uint32_t version_buffer, const row_request& request,
+                              std::span<std::byte> into) const {
+  const auto ids = request.ids;
+  const bool is_current = versions_.is_current(version_buffer);
+  const bool knows_mark =
+      request.since.history == history_ ||
+      (request.since.history != 0 && is_planted(planted_bug::row_change_of_another_history));
+  const bool all = !is_current || !knows_mark;
+  changed_numbers_.resize(ids.size());
+  if (!all) table_.view().index().find(ids, changed_numbers_);
+  const auto changed = [&](std::size_t i) {
+    return all || has_changed(changed_numbers_[i], request.since);
+  };
+  changed_ids_.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (changed(i)) changed_ids_.push_back(ids[i]);
+  row_changes_header header;
+  header.rows = static_cast<std::uint32_t>(ids.size());
+  header.changed = static_cast<std::uint32_t>(changed_ids_.size());
+  if (is_current) header.mark = {.history = history_, .clock = clock_};
+  const auto bytes = row_changes_bytes(header.rows, header.changed, dim());
+  const auto room = begin_row_changes(into.first(bytes), header, dim());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (changed(i)) room.bits[i / 64] |= std::uint64_t{1} << (i % 64);
+  gather(version_buffer, changed_ids_, room.values);
+  return bytes;
 }
 
 // A reader is told of values and leases by their sizes.
@@ -289,6 +338,7 @@ status row_part::restore(const row_image& image, std::uint32_t current,
   table_ = std::move(fresh->table_);
   candidates_ = std::move(fresh->candidates_);
   clock_ = image.clock;
+  history_ = draw_history();
   is_sorted_ = false;
   versions_.restore(current, kept, image.kept);
   if (candidates_) {

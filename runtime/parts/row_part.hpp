@@ -69,7 +69,9 @@ class row_part {
   std::uint64_t answer_bytes(const row_request& request) const;
   // Answers a request as of this version buffer, that of the current version or one that is
   // kept; with a lease on the current version where the request lets it and values would be
-  // longer. `into`: answer_bytes(request), aligned as batches are. Returns the bytes written.
+  // longer; with changes that may be fewer only of the current version, and since a mark of
+  // this part. `into`: answer_bytes(request), aligned as batches are. Returns the bytes
+  // written.
   std::size_t answer(std::uint32_t version_buffer, const row_request& request,
                      std::span<std::byte> into) const;
 
@@ -131,6 +133,7 @@ class row_part {
         candidates_(std::move(candidates)),
         versions_(options.keeps, options.rows.dim) {}
 
+  static std::uint64_t draw_history();
   status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
   // gradients[i] is where that of ids[i] lies.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
@@ -156,6 +159,9 @@ class row_part {
   const std::vector<sorted_row>& sorted_rows() const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   bool may_lease(std::uint32_t version_buffer, const row_request& request) const;
+  std::size_t changes(std::uint32_t version_buffer, const row_request& request,
+                      std::span<std::byte> into) const;
+  bool has_changed(row_number row, const row_mark& since) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
                    std::span<std::byte> into) const;
 
@@ -164,7 +170,11 @@ class row_part {
   std::optional<candidate_rows> candidates_;  // where rows are not made at their first push
   row_eviction eviction_;
   std::uint64_t clock_ = 0;
+  std::uint64_t history_ = draw_history();  // see row_mark
   row_versions versions_;
+  // Of an answer with changes.
+  mutable std::vector<std::uint64_t> changed_ids_;
+  mutable std::vector<row_number> changed_numbers_;
   mutable std::vector<sorted_row> sorted_;  // see sorted_rows()
   mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];

@@ -246,9 +246,9 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   while (is_late && newest->digest != digest && newest + 1 != at->versions.rend()) ++newest;
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
-  const bool repeats =
-      (options.incarnation > 1 || membership_.anybody_left(jobs_.at(job).spec.name)) &&
-      policy.kind == policies::consistency_kind::bsp;
+  const bool repeats = (options.incarnation > 1 || jobs_.at(job).asks_ahead ||
+                        membership_.anybody_left(jobs_.at(job).spec.name)) &&
+                       policy.kind == policies::consistency_kind::bsp;
   auto left = repeats ? jobs_.at(job).versions_behind : 0;
   bool is_known = false;
   std::string missing;

@@ -44,9 +44,11 @@ class checker {
 
   // What workers of a job may expect. `versions_behind`: at most so old is what a shard gives
   // one that has come back and repeats clocks: 2 where replicas are promoted, which may be
-  // behind.
-  void expect_job(const policies::job_spec& spec, std::uint32_t versions_behind = 1) {
-    expected_[spec.name] = {spec, versions_behind};
+  // behind. `asks_ahead`: so may any that asks for rows ahead, and has pushed before its
+  // question arrives.
+  void expect_job(const policies::job_spec& spec, std::uint32_t versions_behind = 1,
+                  bool asks_ahead = false) {
+    expected_[spec.name] = {spec, versions_behind, asks_ahead};
   }
   // The job of that name goes by this token.
   void open_job(std::uint64_t token, const std::string& name) {
@@ -170,6 +172,7 @@ class checker {
   struct expected_job {
     policies::job_spec spec;
     std::uint32_t versions_behind = 1;
+    bool asks_ahead = false;
   };
   violation_log log_;
   membership_checker membership_{log_};

@@ -253,7 +253,8 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   faults.grain = plan.set.grain;
   where.net.set_faults(faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
-    where.check.expect_job(plan.spec.jobs[i], plan.spec.has_chains() ? 2 : 1);
+    where.check.expect_job(plan.spec.jobs[i], plan.spec.has_chains() ? 2 : 1,
+                           plan.scripts[i].ahead > 0);
   start_launcher(where);
   plan_deaths(where);
   plan_stalls(where);

@@ -269,6 +269,12 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   if (chance.chance(of.calls)) script.calls = chance.chance(0.5) ? 1.0 : 0.4;
 }
 
+// Draws of its own.
+void draw_ahead(const scenario& of, std::uint64_t seed, worker_script& script) {
+  draws chance(seed + 67);
+  if (chance.chance(of.ahead)) script.ahead = chance.chance(0.5) ? 1.0 : 0.5;
+}
+
 // What else workers do with their tables.
 void draw_uses(const scenario& of, policies::job_spec& job, worker_script& script) {
   draw_ranges(of, job.seed, job, script);
@@ -276,6 +282,7 @@ void draw_uses(const scenario& of, policies::job_spec& job, worker_script& scrip
   draw_lifetimes(of, job.seed, job, script);
   draw_full_every(of, job);
   draw_calls(of, job.seed, script);
+  draw_ahead(of, job.seed, script);
 }
 
 // Draws of its own: what else a seed draws stays what it was.

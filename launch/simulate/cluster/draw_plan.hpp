@@ -73,6 +73,7 @@ struct scenario {
   double ranges = 0;                         // share of jobs that push and pull ranges
   double rows = 0;                           // share of jobs that have tables of rows
   double lifetimes = 0;                      // share of these whose rows come and go
+  double ahead = 0;                          // share of jobs that pull rows ahead of their use
   double calls = 0;                          // share of jobs that call functions
   double clips = 0;                          // share of jobs that may, and clip by the norm
   double on_devices = 0;                     // share of clusters whose shards step on devices

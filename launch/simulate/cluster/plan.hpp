@@ -27,6 +27,7 @@ struct worker_script {
   double skip = 0;              // pushes left out
   double ranges = 0;            // pulls and pushes of ranges, of tables that allow them
   double calls = 0;             // pulled tables of which a function is called, too
+  double ahead = 0;             // tables whose rows are pulled ahead of the next clock
   nanoseconds compute_min = 0;  // of a clock
   nanoseconds compute_max = millisecond;
   double pause = 0;  // clocks before which a worker stops for a while

@@ -106,6 +106,18 @@ void worker::maybe_mistake() {
 }
 
 void worker::compute() {
+  // Nobody waits for rows that are pulled ahead.
+  for (const auto table : ids_) {
+    if (ended_) return;
+    if (script_.ahead == 0 || !world_.chance.chance(script_.ahead)) continue;
+    const auto parts = tables_.begin_pull_ahead(table);
+    if (parts.empty()) continue;
+    using kind = policies::worker_core::answer_kind;
+    const auto start = [table, parts](auto& core, auto op, auto& out) {
+      return core.pull(table, op, extent::as_policy, out, parts, kind::results_ahead);
+    };
+    begin(start, [](reply_code) {});
+  }
   auto takes = world_.chance.between(script_.compute_min, script_.compute_max);
   if (script_.slow_rank % spec_.workers == rank_) takes *= script_.slow_factor;
   if (script_.pause > 0 && world_.chance.chance(script_.pause))

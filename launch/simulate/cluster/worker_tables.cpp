@@ -89,6 +89,14 @@ void worker_tables::begin_pull(std::uint32_t id) {
     world_.check.fail("in order", owner_.name() + ": rows cannot be asked for");
 }
 
+worker_tables::part_list worker_tables::begin_pull_ahead(std::uint32_t id) {
+  auto& table = tables_.at(id);
+  if (!table.rows || core_->tables().at(id).pull.active) return {};
+  const auto asked = table.rows->write_ahead(table.ids);
+  if (!asked) world_.check.fail("in order", owner_.name() + ": rows cannot be asked for ahead");
+  return asked ? *asked : part_list();
+}
+
 std::optional<worker_tables::part_list> worker_tables::take_rows(std::uint32_t id) {
   auto& table = tables_.at(id);
   if (!table.rows) return {};

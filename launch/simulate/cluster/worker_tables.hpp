@@ -49,6 +49,9 @@ class worker_tables final : public actors::worker_memory {
     tables_.at(table).number = number;
   }
   std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
+  bool is_pulled_ahead(std::uint32_t table) const {
+    return core_->tables().is_pulled_ahead(table);
+  }
   bool is_lazy(std::uint32_t table) const { return tables_.at(table).grant.lazy; }
   bool has_rows(std::uint32_t table) const { return tables_.at(table).rows != nullptr; }
   // What is asked of the table by a pull: rows by a call.
@@ -62,6 +65,9 @@ class worker_tables final : public actors::worker_memory {
   std::optional<part_list> take_rows(std::uint32_t table);
   // A pull of all rows of a table begins.
   void begin_pull(std::uint32_t table);
+  // A pull of all its rows ahead of their use, if none is under way. Returns the parts that are
+  // asked.
+  part_list begin_pull_ahead(std::uint32_t table);
   // Some ranges of the table, at least one.
   ranges draw_ranges(std::uint32_t table, draws& chance) const;
   // The chunks that they touch; nothing: all.
@@ -113,12 +119,16 @@ class worker_tables final : public actors::worker_memory {
   std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
                                      std::optional<std::uint32_t> moves) override {
     auto& known = tables_.at(table);
-    return known.rows ? known.rows->request(chunk, moves) : known.function;
+    if (!known.rows) return known.function;
+    return is_pulled_ahead(table) ? known.rows->ahead().request(chunk)
+                                  : known.rows->request(chunk, moves);
   }
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override {
     auto& known = tables_.at(table);
-    if (known.rows) return known.rows->room(chunk.chunk, bytes);
+    if (known.rows)
+      return is_pulled_ahead(table) ? known.rows->ahead().room(chunk.chunk, bytes)
+                                    : known.rows->room(chunk.chunk, bytes);
     if (bytes != runtime::call_payload_bytes) return {};
     return known.results.at(chunk.chunk);
   }

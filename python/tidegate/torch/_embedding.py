@@ -69,6 +69,11 @@ class Embedding(nn.Module):
             return rows.new_zeros((bags, self.table.dim))
         return functional.embedding_bag(places, rows, offsets, mode=self.mode)
 
+    def prefetch(self, ids: Tensor) -> None:
+        """Asks for the rows of the next batch, so that they travel while this one computes: see
+        :meth:`tidegate.RowTable.prefetch`. To be called before :meth:`push`."""
+        self.table.prefetch(torch.unique(ids.detach().cpu()).numpy())
+
     def push(self) -> None:
         """Pushes the gradients of all forward passes since the last push, those of one row summed. To be called once a
         clock, before its end; a pass without a backward pass adds nothing."""

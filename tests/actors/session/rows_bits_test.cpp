@@ -53,6 +53,7 @@ struct setting {
   policies::consistency_spec consistency = {consistency_kind::bsp, 0};
   runtime::row_lifetime lifetime = {};                               // of the whole table
   std::vector<std::pair<std::uint32_t, std::string>> segments = {};  // columns, optimizers
+  bool asks_ahead = false;  // for the rows of the next clock
 };
 
 row_table_options options_of(const setting& options) {
@@ -93,6 +94,7 @@ runtime::status work(session& s, const setting& options) {
     const auto ids = ids_of(s.info().rank, s.now());
     floats values(ids.size() * dim);
     if (auto pulled = t->pull(ids, values).wait(); !pulled.ok()) return pulled;
+    if (options.asks_ahead) t->prefetch(ids_of(s.info().rank, s.now() + 1));
     const auto gradients = gradients_of(ids, values, s.info().rank, s.now());
     // A clock in which this worker pushes nothing at all.
     if (s.now() % 5 != 3)
@@ -240,6 +242,24 @@ TEST(session_rows, have_the_same_bits_on_any_shards_and_parts) {
       hashes.insert(hash_of(options, {shards + parts, 3}));
     }
   EXPECT_EQ(hashes.size(), 1U);
+}
+
+TEST(session_rows, have_the_same_bits_where_they_are_asked_for_ahead) {
+  setting options;
+  options.optimizer = "adagrad";
+  for (const runtime::row_lifetime& lifetime :
+       {runtime::row_lifetime{},
+        {.unseen = 2},
+        {.rows = 50, .by = runtime::eviction_order::lfu}}) {
+    options.lifetime = lifetime;
+    const auto expected = reference_hash<runtime::optimizers::adagrad>(options);
+    for (const std::uint32_t shards : {1U, 3U}) {
+      options.shards = shards;
+      options.asks_ahead = true;
+      EXPECT_EQ(hash_of(options), expected);
+      EXPECT_EQ(hash_of(options, {shards, 3}), expected) << "frames are late";
+    }
+  }
 }
 
 TEST(session_rows, are_stepped_by_every_optimizer_of_rows) {

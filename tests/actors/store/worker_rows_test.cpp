@@ -47,7 +47,10 @@ class rows_of_a_worker : public testing::Test {
     const auto batch = runtime::read_row_batch(rows_.batch(0, 0), row_floats);
     const runtime::batch_merger::input input{0, *batch};
     ASSERT_TRUE(
-        part_->apply({.options = {}, .from = version_, .to = version_ + 1}, {&input, 1}).ok());
+        part_
+            ->apply({.options = {.clock = version_ + 1}, .from = version_, .to = version_ + 1},
+                    {&input, 1})
+            .ok());
     ++version_;
   }
 
@@ -65,8 +68,27 @@ class rows_of_a_worker : public testing::Test {
     std::copy(answer.begin(), answer.end(), room.begin());
     return true;
   }
-  std::size_t bytes_of_values() const {
-    return runtime::gather_answer_bytes(ids_.size(), row_floats);
+  std::size_t bytes_of_values() const { return values_of(ids_.size()); }
+  static std::size_t values_of(std::size_t rows) {
+    return runtime::gather_answer_bytes(rows, row_floats);
+  }
+  // Asks for all rows ahead of their use; the answer arrives, or is cut off.
+  void pull_ahead(bool arrives = true) {
+    const auto asked = rows_.write_ahead(ids_);
+    ASSERT_TRUE(asked);
+    ASSERT_EQ(*asked, worker_rows::part_list{0});
+    const auto request = *runtime::read_row_request(rows_.ahead().request(0));
+    runtime::cache_lines room;
+    const auto into = room.resize(part_->answer_bytes(request));
+    ASSERT_EQ(part_->answer(version_, request, into), into.size());
+    const auto place = rows_.ahead().room(0, into.size());
+    ASSERT_EQ(place.size(), into.size());
+    if (!arrives) {
+      std::fill_n(place.begin(), place.size() / 2, std::byte{1});
+      rows_.ahead().request(0);  // it is asked for again
+      return;
+    }
+    std::copy(into.begin(), into.end(), place.begin());
   }
   // Whether the pull has ended with the rows of the part as they are.
   void expect_read() {
@@ -136,6 +158,52 @@ TEST_F(rows_of_a_worker, are_found_in_their_new_place_when_the_old_one_was_let_g
     rows_.let_go();
     move();
   }
+}
+
+TEST_F(rows_of_a_worker, asked_for_ahead_come_again_if_they_have_changed) {
+  step();
+  pull_ahead();
+  // Rows of the clock at which they were asked for may have been stepped after that.
+  for (const auto& [pushed, come] : std::vector<std::pair<std::vector<std::uint64_t>, int>>{
+           {{3}, 8}, {{3, 5}, 2}, {{7}, 3}, {ids_, 8}}) {
+    const auto all = std::exchange(ids_, pushed);
+    out_.resize(ids_.size() * row_floats);
+    step();
+    ids_ = all;
+    out_.resize(ids_.size() * row_floats);
+    ASSERT_TRUE(rows_.write_gather(ids_));
+    EXPECT_EQ(answer({}), runtime::row_changes_bytes(ids_.size(), come, row_floats));
+    expect_read();
+  }
+}
+
+TEST_F(rows_of_a_worker, asked_for_ahead_are_of_no_use_to_other_ids_or_another_shard) {
+  step();
+  pull_ahead();
+  const auto all = std::exchange(ids_, {1, 2, 3, 4, 5, 6, 7, 9});
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer({}), bytes_of_values());
+  expect_read();
+  ids_ = all;
+  move();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer({}), runtime::row_changes_bytes(ids_.size(), ids_.size(), row_floats));
+  expect_read();
+}
+
+TEST_F(rows_of_a_worker, asked_for_ahead_whose_answer_was_lost_are_pulled) {
+  pull_ahead(false);
+  step();
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer({}), bytes_of_values());
+  expect_read();
+}
+
+TEST_F(rows_of_a_worker, read_in_place_are_not_asked_for_ahead) {
+  ASSERT_TRUE(rows_.write_gather(ids_));
+  EXPECT_EQ(answer(0), runtime::row_lease_bytes);
+  expect_read();
+  EXPECT_TRUE(rows_.write_ahead(ids_)->empty());
 }
 
 TEST_F(rows_of_a_worker, a_lease_that_was_not_asked_for_is_refused) {

@@ -128,6 +128,9 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::checkpoint_base_removed, 574},
       {bug::checkpoint_delta_to_another_base, 85},
       {bug::checkpoint_delta_from_too_late, 136},
+      {bug::row_erased_not_a_change, 4},
+      {bug::row_change_of_the_same_clock_missed, 2},
+      {bug::row_change_of_another_history, 1175},
   };
   return seeds;
 }

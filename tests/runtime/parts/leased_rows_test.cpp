@@ -62,7 +62,7 @@ class a_leased_part : public testing::Test {
     const auto rows = places_.rows_of(part);
     const auto memory = request_.resize(gather_request_bytes(rows));
     places_.write_ids(part, begin_gather(memory, rows));
-    let_lease(memory, may_lease);
+    ask_values(memory, may_lease);
     const auto request = *read_row_request(memory);
     const auto room = answer_.resize(part_->answer_bytes(request));
     return room.first(part_->answer(version_buffer, request, room));
