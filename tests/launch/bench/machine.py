@@ -29,10 +29,10 @@ def cpu_model():
     return found.group(1) if found else platform.machine()
 
 
-def describe(source):
+def describe(source, packages=tuple(PACKAGES)):
     """Names and values, in the order to show them."""
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
-    versions = [f"{name} {version}" for name in PACKAGES
+    versions = [f"{name} {version}" for name in packages
                 if (version := first_line(["dpkg-query", "-W", "-f", "${Version}", name]))]
     commit = first_line(["git", "-C", str(source), "rev-parse", "--short=12", "HEAD"])
     changed = first_line(["git", "-C", str(source), "status", "--porcelain", "--untracked-files=no"])
