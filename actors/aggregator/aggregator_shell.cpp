@@ -68,6 +68,9 @@ status aggregator_shell::open_table(const policies::open_table_call& call) {
   auto sizes = sizes_;
   sizes.has_gaps =
       call.optimizer.lazy && !runtime::is_planted(runtime::planted_bug::aggregator_sums_gaps);
+  sizes.reduce = runtime::is_planted(runtime::planted_bug::aggregator_adds_what_is_reduced)
+                     ? runtime::reduction::sum
+                     : call.optimizer.reduce;
   if (auto added = memory_.add_table(call.table, chunks, sizes, core_.nodes().size());
       !added.ok()) {
     core_.forget_table(call.table);

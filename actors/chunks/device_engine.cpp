@@ -70,6 +70,11 @@ std::vector<runtime::device_place> device_engine::parameters_of(std::uint32_t fi
 status device_engine::add_table(std::uint32_t table,
                                 std::span<const policies::owned_chunk> chunks,
                                 const table_shape& shape) {
+  if (!runtime::is_sum(shape.reduce))
+    return {runtime::errc::invalid_argument,
+            "a table that is reduced by '" +
+                std::string(runtime::reduction_name(shape.reduce)) +
+                "' on a device; allowed there: mean, sum"};
   std::vector<std::uint64_t> elements;
   elements.reserve(chunks.size());
   for (const auto& chunk : chunks) elements.push_back(chunk.elements);

@@ -55,7 +55,7 @@ void host_engine::apply(const step& next,
                                      .n = chunk.elements,
                                      .sum = next.sum};
   if (next.assigns)
-    kernels::assign_sum(gradients_, arrays, kernels::gaps_of(next.options));
+    kernels::assign_sum(gradients_, arrays, kernels::combination_of(next.options));
   else
     kernels::apply_update(next.options, chunk.powers, gradients_, next.scale, arrays);
 }

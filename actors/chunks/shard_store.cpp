@@ -70,7 +70,8 @@ status shard_store::add_table(const policies::open_table_call& table,
                                {.states = arrays,
                                 .workers = options.workers,
                                 .keeps_sums = options.replicated,
-                                .reads_on_host = options.replicated || options.clip_norm > 0});
+                                .reads_on_host = options.replicated || options.clip_norm > 0,
+                                .reduce = table.optimizer.reduce});
   }
   if (!added.ok()) {
     memory_.forget_table(table.table);
@@ -246,11 +247,12 @@ status shard_store::apply(const effects::apply& apply, inputs from) {
   else if (apply.keeps_sum)
     keep_sum(apply.slot, apply.clock, from.front().payload);
   step.options.lazy = chunk.optimizer.lazy;
+  step.options.reduce = chunk.optimizer.reduce;
   if (chunk.optimizer.lazy)
     engine_->set_powers(apply.slot, runtime::powers_after(chunk.optimizer, apply.clock));
   if (!step.assigns) {
     step.options = runtime::options_at(chunk.optimizer, apply.clock, apply.rate);
-    step.scale = policies::scale_of(chunk.reduce, apply.contributors) *
+    step.scale = policies::scale_of(chunk.optimizer, chunk.reduce, apply.contributors) *
                  policies::norm_factor(chunk.clip_norm, apply.squares.value_or(0.0));
   }
   engine_->apply(step, from);
@@ -264,9 +266,9 @@ double shard_store::measure(const effects::measure& step, inputs from) {
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  return kernels::squares_of_sum(gradients_,
-                                 policies::scale_of(chunk.reduce, step.contributors),
-                                 chunk.elements, kernels::gaps_of(chunk.optimizer));
+  return kernels::squares_of_sum(
+      gradients_, policies::scale_of(chunk.optimizer, chunk.reduce, step.contributors),
+      chunk.elements, kernels::gaps_of(chunk.optimizer));
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {

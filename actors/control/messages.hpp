@@ -158,7 +158,7 @@ auto inspect(Inspector& f, shard_moved& x) {
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
   return f(caf::meta::type_name("tidegate::table_grant"), x.table, x.elements, x.name, x.places,
-           x.lazy, x.rows);
+           x.lazy, x.rows, x.reduce);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_hello& x) {

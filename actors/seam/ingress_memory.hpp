@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/seam/work_progress.hpp"
+#include "policies/model/spec.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "policies/shard/ingress_core.hpp"
 #include "runtime/base/status.hpp"
@@ -25,6 +26,7 @@ struct table_sizes {
   std::uint32_t members = 1;  // that push here
   std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
   bool has_gaps = false;      // gradients may have gaps (runtime/kernels/gaps.hpp)
+  runtime::reduction reduce = runtime::reduction::of_job;  // how they become one
 };
 
 // The payload of device_attach.

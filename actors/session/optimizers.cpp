@@ -25,7 +25,8 @@ runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                       .l21 = wanted.l21,
                                       .clip_value = wanted.clip_value,
                                       .schedule = schedule,
-                                      .lazy = wanted.lazy},
+                                      .lazy = wanted.lazy,
+                                      .reduce = wanted.reduce},
                                      table);
 }
 

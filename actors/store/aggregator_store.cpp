@@ -9,12 +9,12 @@ status aggregator_store::add_table(std::uint32_t table,
                                    const table_sizes& sizes, std::size_t nodes) {
   const auto version_buffers = static_cast<std::uint32_t>(nodes * window);
   std::uint64_t bytes = 0;
+  const runtime::kernels::combination rule{
+      sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none,
+      sizes.reduce};
   for (const auto& chunk : chunks) {
-    chunks_.push_back({.table = table,
-                       .offset = bytes,
-                       .elements = chunk.elements,
-                       .gaps = sizes.has_gaps ? runtime::kernels::gaps::possible
-                                              : runtime::kernels::gaps::none});
+    chunks_.push_back(
+        {.table = table, .offset = bytes, .elements = chunk.elements, .rule = rule});
     bytes += chunk.elements * sizeof(float);
   }
   auto all = sizes;
@@ -42,7 +42,7 @@ std::span<const std::byte> aggregator_store::sum(std::uint32_t slot,
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
   auto* out = reinterpret_cast<float*>(sum_at(slot, push.node, push.tag.clock));
-  runtime::kernels::tree_sum(gradients_, out, chunk.elements, chunk.gaps);
+  runtime::kernels::tree_reduce(gradients_, out, chunk.elements, chunk.rule);
   return std::as_bytes(std::span(out, chunk.elements));
 }
 

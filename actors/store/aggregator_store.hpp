@@ -39,7 +39,7 @@ class aggregator_store final : public aggregator_memory {
     std::uint32_t table = 0;
     std::uint64_t offset = 0;  // in bytes within the table's place
     std::size_t elements = 0;
-    runtime::kernels::gaps gaps = runtime::kernels::gaps::none;
+    runtime::kernels::combination rule;
   };
 
   endpoint_memory memory_;

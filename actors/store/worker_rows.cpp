@@ -30,6 +30,7 @@ std::uint64_t page_bytes(std::uint32_t parts) {
 worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
     : name_(grant.name),
       dim_(grant.rows.dim),
+      reduce_(grant.reduce),
       parts_(static_cast<std::uint32_t>(grant.elements)),
       key_(runtime::stream_key(seed, grant.name)),
       page_rows_(static_cast<std::uint32_t>(
@@ -65,7 +66,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_push(
   for (const auto part : touched) {
     auto& memory = batches_[half][part];
     const auto bytes = runtime::row_batch_bytes(sorted_.rows_of(part), dim_);
-    sorted_.write(part, gradients, dim_, memory.resize(bytes));
+    sorted_.write(part, gradients, dim_, memory.resize(bytes), reduce_);
   }
   return touched;
 }

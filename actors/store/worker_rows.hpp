@@ -112,6 +112,7 @@ class worker_rows {
 
   std::string name_;
   std::uint32_t dim_;
+  runtime::reduction reduce_;
   std::uint32_t parts_;
   std::uint64_t key_;
   std::uint32_t page_rows_;

@@ -67,6 +67,12 @@ struct optimizer {
   // its state changes, and Adam corrects its bias as of the clock. Needed to push ranges of the
   // table; false where it is not given.
   std::optional<bool> lazy = std::nullopt;
+  // How what workers push in a clock becomes one, element by element, of those who pushed it:
+  // "mean" (over all workers), "sum", "max", "min", "product", "or" (the first number that is
+  // not 0, or 0) or "and" (0, or the last number); as the job says where it is not given. In a
+  // table of rows it makes one of the gradients of an id that comes more than once, too. Where
+  // each push is a step of its own, as under ssp and async, there is nothing to reduce.
+  std::optional<std::string> reduce = std::nullopt;
 };
 
 struct table_options {

@@ -81,6 +81,9 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
   add("lazy", "choice", "false", "true, false",
       "whether an element that no worker pushes in a clock makes no step; ranges are pushed "
       "only then");
+  add("reduce", "choice", "-", std::string(runtime::reduction_names),
+      "how the workers' gradients of one clock become one, if not as jobs.*.reduce says; `or` "
+      "is the first that is not 0, `and` is 0 or the last");
 }
 
 }  // namespace tidegate::launch

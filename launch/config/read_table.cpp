@@ -251,6 +251,7 @@ policies::optimizer_spec optimizer_of_kind(policies::optimizer_kind kind,
   if (has(option::schedule)) spec.schedule = base.schedule;
   if (has(option::clip_value)) spec.clip_value = base.clip_value;
   spec.lazy = base.lazy;
+  spec.reduce = base.reduce;
   // The job's rate is of optimizers that step as its own does.
   if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
     spec.learning_rate = base.learning_rate;
@@ -287,6 +288,7 @@ policies::optimizer_spec read_optimizer(const section& parent,
   else if (known && from.get("schedule") != nullptr)
     from.wrong("schedule", "does not belong to this optimizer");
   from.choice<bool>("lazy", spec.lazy, truth_words);
+  from.choice<runtime::reduction>("reduce", spec.reduce, reduction_words);
   return spec;
 }
 

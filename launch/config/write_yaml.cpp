@@ -45,6 +45,8 @@ std::string optimizer_text(const policies::optimizer_spec& o) {
   if (runtime::contains(runtime::traits_of(o.kind).options,
                         runtime::optimizer_option::schedule))
     text += ", schedule: " + schedule_text(o.schedule);
+  if (o.reduce != runtime::reduction::of_job)
+    text += ", reduce: " + std::string(word(reduction_words, o.reduce));
   return text + ", lazy: " + (o.lazy ? "true" : "false") + "}";
 }
 

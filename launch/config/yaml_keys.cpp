@@ -120,7 +120,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.tables.*.segments.*.init.pushed", .type="choice", .preset="false", .allowed="false", .doc="not for rows"},
   {.path="jobs.*.tables.*.segments.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="as in the table's init"},
   {.path="jobs.*.tables.*.segments.*.optimizer", .type="name or map", .preset="the job's", .allowed="the name of an optimizer, or a map", .doc="optimizer of these columns, as the table's optimizer"},
-  {.path="jobs.*.tables.*.optimizer", .type="name or map", .preset="the job's", .allowed="the name of an optimizer, or a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule, clip_value and lazy stay the job's)"},
+  {.path="jobs.*.tables.*.optimizer", .type="name or map", .preset="the job's", .allowed="the name of an optimizer, or a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate, schedule, clip_value, lazy and reduce stay the job's)"},
 };
 // clang-format on
 

@@ -180,6 +180,7 @@ void add_workers(scenario& into, key_readers& all) {
   all["workers.ranges"] = {chance(into.ranges), share_rule};
   all["workers.calls"] = {chance(into.calls), share_rule};
   all["workers.rows"] = {chance(into.rows), share_rule};
+  all["workers.reductions"] = {chance(into.reductions), share_rule};
   all["workers.ahead"] = {chance(into.ahead), share_rule};
   all["workers.lifetimes"] = {chance(into.lifetimes), share_rule};
   all["workers.clip_by_norm"] = {chance(into.clips), share_rule};

@@ -73,7 +73,8 @@ json encode(const optimizer_spec& spec) {
           {"l21", spec.l21},
           {"clip_value", spec.clip_value},
           {"schedule", encode(spec.schedule)},
-          {"lazy", spec.lazy ? 1U : 0U}};
+          {"lazy", spec.lazy ? 1U : 0U},
+          {"reduce", static_cast<std::uint64_t>(spec.reduce)}};
 }
 
 bool all_finite(const chunk_description& chunk) {
@@ -177,6 +178,10 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
   // Those before optimizers of rows alone have none of these.
   if (from.contains("beta")) optimizer.beta = static_cast<float>(fields.real("beta"));
   if (from.contains("l21")) optimizer.l21 = static_cast<float>(fields.real("l21"));
+  // Those before reductions of tables have none.
+  if (from.contains("reduce"))
+    optimizer.reduce = *runtime::find_reduction(
+        fields.number("reduce", static_cast<std::uint64_t>(runtime::reduction::all)));
   return optimizer;
 }
 

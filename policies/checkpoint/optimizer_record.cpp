@@ -1,7 +1,9 @@
 #include "policies/checkpoint/optimizer_record.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "policies/checkpoint/record_fields.hpp"
 
@@ -35,7 +37,8 @@ std::vector<std::uint64_t> numbers_of(const optimizer_spec& spec) {
           bits_of(spec.l1),
           bits_of(spec.l2),
           bits_of(spec.beta),
-          bits_of(spec.l21)};
+          bits_of(spec.l21),
+          static_cast<std::uint32_t>(spec.reduce)};
 }
 
 nlohmann::json encode_optimizer(const optimizer_spec& spec) {
@@ -47,9 +50,12 @@ optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& prob
   const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
   const auto kind = runtime::find_optimizer(numbers[0]);
   const auto schedule = runtime::find_schedule(numbers[8]);
-  if (!kind || !schedule) {
+  const auto reduce = runtime::find_reduction(numbers[17]);
+  if (!kind || !schedule || !reduce) {
     if (problem.ok())
-      problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
+      problem = {errc::corrupt, !kind       ? "no such optimizer"
+                                : !schedule ? "no such schedule"
+                                            : "no such reduction"};
     return {};
   }
   optimizer_spec optimizer = {.kind = *kind,
@@ -65,21 +71,23 @@ optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& prob
                               .l21 = real(16),
                               .clip_value = real(7),
                               .schedule = {*schedule, number(9), number(10), real(11)},
-                              .lazy = number(12) != 0};
+                              .lazy = number(12) != 0,
+                              .reduce = *reduce};
   if (problem.ok() && !is_complete(optimizer.schedule))
     problem = {errc::corrupt, "a schedule without clocks"};
   return optimizer;
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, and those before
-  // optimizers of rows alone 15.
+  // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, those before optimizers of
+  // rows alone 15, and those before reductions 17.
+  constexpr std::size_t sizes_before[] = {7, 12, 15, 17};
   const auto size = fields.array("optimizer").size();
-  auto values =
-      row(fields, "optimizer", size == 7 || size == 12 || size == 15 ? size : optimizer_numbers,
-          any_32, problem);
+  const bool is_older = std::find(std::begin(sizes_before), std::end(sizes_before), size) !=
+                        std::end(sizes_before);
+  auto values = row(fields, "optimizer", is_older ? size : optimizer_numbers, any_32, problem);
   values.resize(optimizer_numbers);
-  if (size < optimizer_numbers) values[15] = bits_of(optimizer_spec().beta);
+  if (size <= 15) values[15] = bits_of(optimizer_spec().beta);
   return optimizer_of(values, problem);
 }
 

@@ -15,7 +15,7 @@
 
 namespace tidegate::policies {
 
-inline constexpr std::size_t optimizer_numbers = 17;
+inline constexpr std::size_t optimizer_numbers = 18;
 std::vector<std::uint64_t> numbers_of(const optimizer_spec& spec);  // so many
 // Sets `problem`, unless it is set: corrupt (numbers of nothing that is known).
 optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, runtime::status& problem);

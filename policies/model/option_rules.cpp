@@ -118,9 +118,11 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
       return runtime::fail(
           refused(table, "optimizer.schedule is given without a name of an optimizer",
                   runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
-    if (options.lazy)
+    if (options.lazy || options.reduce)
       return runtime::fail(
-          refused(table, "optimizer.lazy is given without a name of an optimizer",
+          refused(table,
+                  std::string(options.lazy ? "optimizer.lazy" : "optimizer.reduce") +
+                      " is given without a name of an optimizer",
                   runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
     return optimizer_spec();
   }
@@ -148,6 +150,14 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
     spec.schedule = *schedule;
   }
   spec.lazy = options.lazy.value_or(false);
+  if (options.reduce) {
+    const auto reduce = runtime::find_reduction(*options.reduce);
+    if (!reduce)
+      return runtime::fail(refused(
+          table, "optimizer.reduce: '" + std::string(*options.reduce) + "' is not known",
+          std::string(runtime::reduction_names)));
+    spec.reduce = *reduce;
+  }
   return spec;
 }
 

@@ -37,6 +37,7 @@ struct optimizer_options {
   std::optional<float> clip_value = std::nullopt;
   std::optional<schedule_options> schedule = std::nullopt;
   std::optional<bool> lazy = std::nullopt;
+  std::optional<std::string_view> reduce = std::nullopt;
 };
 
 // The values that one option may have, and the optimizers that it belongs to.

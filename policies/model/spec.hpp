@@ -47,7 +47,8 @@ enum class init_kind : std::uint8_t { constant, uniform, pushed };
 // The first value of every element: `value` for constant; uniform in [-value, value) as a pure
 // function of (job seed, table name, element index), so that chunks and shards do not matter.
 // `pushed`: 0, and a step of clock 0 sets it to the sum of its pushes, whatever the optimizer
-// and the job's reduce; one worker pushes, as a rule (under ssp and async each push is a step).
+// and the job's reduce, or to what another reduction of the table makes of them; one worker
+// pushes, as a rule (under ssp and async each push is a step).
 struct init_spec {
   init_kind kind = init_kind::constant;
   float value = 0.0F;
@@ -126,6 +127,14 @@ enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradien
 // Returns the factor of the sum of gradients where so many workers push.
 constexpr float scale_of(reduce_kind reduce, std::uint32_t contributors) noexcept {
   return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(contributors) : 1.0F;
+}
+// Likewise of a table, whose optimizer may say another reduction than the job.
+constexpr float scale_of(const optimizer_spec& optimizer, reduce_kind of_job,
+                         std::uint32_t contributors) noexcept {
+  if (optimizer.reduce == runtime::reduction::of_job) return scale_of(of_job, contributors);
+  return optimizer.reduce == runtime::reduction::mean
+             ? scale_of(reduce_kind::mean, contributors)
+             : 1.0F;
 }
 // Returns the factor of a reduced gradient whose norm is brought down to `clip_norm`, where the
 // squares of its elements are these in sum: 1 for a shorter one, and where `clip_norm` is 0; 0

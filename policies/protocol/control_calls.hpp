@@ -182,6 +182,7 @@ struct table_grant {
   table_places places;
   bool lazy = false;    // its optimizer is: ranges may be pushed
   rows_spec rows = {};  // dim 0: the table is dense
+  runtime::reduction reduce = runtime::reduction::of_job;
 };
 
 struct worker_hello {

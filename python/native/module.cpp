@@ -39,7 +39,8 @@ void bind_options(nb::module_& module) {
       .def_rw("l21", &optimizer::l21)
       .def_rw("clip_value", &optimizer::clip_value)
       .def_rw("schedule", &optimizer::schedule)
-      .def_rw("lazy", &optimizer::lazy);
+      .def_rw("lazy", &optimizer::lazy)
+      .def_rw("reduce", &optimizer::reduce);
   nb::class_<table_options>(module, "TableOptions")
       .def(nb::init<>())
       .def_rw("optimizer", &table_options::optimizer)

@@ -32,6 +32,21 @@ def test_parameters_follow_every_push(run: Run) -> None:
     assert result.parameters_sha256 is not None and len(result.parameters_sha256) == 64
 
 
+def test_tables_are_reduced_as_they_say(run: Run) -> None:
+    def train() -> list[float]:
+        with tidegate.session() as s:
+            most = s.table("most", (2,), optimizer=tidegate.assign().reduced_by("max"))
+            with pytest.raises(tidegate.InvalidArgumentError, match="allowed: mean, sum, max, min, product, or, and"):
+                s.table("other", (2,), optimizer=tidegate.assign().reduced_by("median"))
+            most.grad[:] = [s.rank, -s.rank]
+            most.push()
+            s.clock()
+            most.pull()
+            return most.value.tolist()
+
+    assert run(train, workers=3, shards=2).returns == [[2.0, 0.0]] * 3
+
+
 def test_shards_follow_a_schedule_and_clip(run: Run) -> None:
     def train() -> list[float]:
         seen = []

@@ -29,6 +29,7 @@ def test_trains_as_an_embedding_of_torch(run: Run, mode: Optional[str]) -> None:
                 for part in (ids[:25], ids[25:]) if mode is None else (None,):  # in two passes
                     out = table(part) if mode is None else table(ids, offsets)
                     (out ** 2).sum().backward()
+                table.prefetch(batches(s.rank, s.now + 1)[0])  # the same bits as without it
                 table.push()
                 s.clock()
             return table.table.pull(list(range(50))).tolist()

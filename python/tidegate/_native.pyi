@@ -27,6 +27,7 @@ class Optimizer:
     clip_value: Optional[float]
     schedule: Optional[Schedule]
     lazy: Optional[bool]
+    reduce: Optional[str]
     def __init__(self) -> None: ...
 
 class TableOptions:

@@ -50,6 +50,7 @@ class Optimizer:
     l2: Optional[float] = None
     beta: Optional[float] = None
     l21: Optional[float] = None
+    reduce: Optional[str] = None
 
     def scheduled(self, schedule: Schedule) -> Optimizer:
         """Returns this optimizer with a learning rate that follows `schedule`."""
@@ -63,6 +64,12 @@ class Optimizer:
         """Returns this optimizer as it is needed to push ranges of a table: an element that no worker pushes in a clock
         makes no step in it, and Adam corrects its bias as of the clock (`lazy` in docs/yaml.md)."""
         return dataclasses.replace(self, lazy=True)
+
+    def reduced_by(self, reduction: str) -> Optimizer:
+        """Returns this optimizer with another way in which what workers push in a clock becomes one, element by element,
+        of those who pushed it: "mean", "sum", "max", "min", "product", "or" (the first number that is not 0, or 0),
+        "and" (0, or the last number)."""
+        return dataclasses.replace(self, reduce=reduction)
 
 
 def sgd(learning_rate: float) -> Optimizer:

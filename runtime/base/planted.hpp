@@ -166,6 +166,8 @@ enum class planted_bug : std::uint8_t {
   row_erased_not_a_change,
   row_change_of_the_same_clock_missed,
   row_change_of_another_history,
+  // Mistakes with reductions of tables.
+  aggregator_adds_what_is_reduced,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -193,6 +195,8 @@ inline constexpr auto planted_row_bug_first = planted_bug::row_changes_not_noted
 inline constexpr auto planted_lifetime_bug_first = planted_bug::row_evicted_on_the_primary_only;
 inline constexpr auto planted_delta_bug_first = planted_bug::checkpoint_base_removed;
 inline constexpr auto planted_ahead_bug_first = planted_bug::row_erased_not_a_change;
+inline constexpr auto planted_ahead_bug_last = planted_bug::row_change_of_another_history;
+inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;
 inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 
 #ifdef TIDEGATE_PLANTED_BUGS

@@ -9,6 +9,7 @@
 #include "runtime/base/prefetch.hpp"
 #include "runtime/batches/row_batch.hpp"
 #include "runtime/batches/row_parts.hpp"
+#include "runtime/kernels/combine.hpp"
 
 namespace tidegate::runtime {
 
@@ -97,7 +98,7 @@ void batch_writer::scatter(std::uint32_t part, std::span<const float> values, st
 }
 
 void batch_writer::write(std::uint32_t part, std::span<const float> gradients,
-                         std::uint32_t dim, std::span<std::byte> memory) const {
+                         std::uint32_t dim, std::span<std::byte> memory, reduction by) const {
   TIDEGATE_ASSERT(gradients.size() == entries_.size() * dim, "a gradient for each id");
   const auto room = begin_row_batch(memory, rows_[part], dim);
   const auto row_of = [&](std::size_t i) {
@@ -114,7 +115,10 @@ void batch_writer::write(std::uint32_t part, std::span<const float> gradients,
     for (++i; i < end && entries_[i].id == id; ++i) {
       const auto* const more = row_of(i);
       if (is_planted(planted_bug::row_duplicates_take_the_last)) std::fill_n(to, dim, 0.0F);
-      for (std::uint32_t column = 0; column < dim; ++column) to[column] += more[column];
+      if (is_sum(by))
+        for (std::uint32_t column = 0; column < dim; ++column) to[column] += more[column];
+      else
+        kernels::combine({.by = by}, to, more, to, dim);
     }
   }
 }

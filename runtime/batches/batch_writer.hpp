@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/optimizers/reduction.hpp"
+
 namespace tidegate::runtime {
 
 class batch_writer {
@@ -50,9 +52,10 @@ class batch_writer {
   }
 
   // Writes the batch of a part to memory of row_batch_bytes(rows_of(part), dim). `gradients`:
-  // of each id of the push in turn, `dim` values.
+  // of each id of the push in turn, `dim` values. Those of equal ids become one by this
+  // reduction, one after the other.
   void write(std::uint32_t part, std::span<const float> gradients, std::uint32_t dim,
-             std::span<std::byte> memory) const;
+             std::span<std::byte> memory, reduction by = reduction::sum) const;
 
  private:
   struct entry {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/kernels/combine.hpp"
 #include "runtime/kernels/fused.hpp"
 #include "runtime/kernels/gaps.hpp"
 #include "runtime/kernels/tree.hpp"
@@ -57,6 +58,30 @@ const float* sum_block(std::span<const gradient> inputs, std::size_t offset, flo
   return sum_block_around_gaps(inputs, 0, ranks_spanned(inputs), offset, out, n);
 }
 
+// The same by a reduction that is no sum.
+const float* reduce_range(const combination& rule, std::span<const gradient> inputs,
+                          std::uint64_t lo, std::uint64_t span, std::size_t offset, float* out,
+                          std::size_t n) {
+  if (inputs.size() == 1) {
+    const auto alone = at_offset(inputs[0], offset);
+    if (alone.type == element::float32) return static_cast<const float*>(alone.data);
+    fused_sum({.data = {alone.data}, .count = 1, .type = alone.type}, out, n);
+    return out;
+  }
+  const auto at = first_fork(inputs, lo, span);
+  alignas(64) float scratch[block];
+  const auto* a = reduce_range(rule, inputs.first(at.left), at.lo, at.half, offset, out, n);
+  const auto* b =
+      reduce_range(rule, inputs.subspan(at.left), at.lo + at.half, at.half, offset, scratch, n);
+  combine(rule, a, b, out, n);
+  return out;
+}
+
+const float* reduce_block(const combination& rule, std::span<const gradient> inputs,
+                          std::size_t offset, float* out, std::size_t n) {
+  return reduce_range(rule, inputs, 0, ranks_spanned(inputs), offset, out, n);
+}
+
 }  // namespace
 
 coefficients make_coefficients(const optimizer& options, beta_powers& powers, float scale) {
@@ -108,7 +133,35 @@ void step_around_gaps(const coefficients* options, std::span<const gradient> inp
   }
 }
 
+// A step with what several gradients are reduced to, or without `options` its assignment.
+void step_with_reduced(const coefficients* options, const combination& rule,
+                       std::span<const gradient> inputs, const chunk_arrays& arrays) {
+  alignas(64) float scratch[block];
+  dense_inputs alone;
+  alone.count = 1;
+  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
+    const std::size_t n = std::min(block, arrays.n - offset);
+    auto* out = arrays.sum ? arrays.sum + offset : scratch;
+    alone.data[0] = reduce_block(rule, inputs, offset, out, n);
+    if (options == nullptr || rule.where == gaps::possible)
+      fused_step_around_gaps(options, alone, part(arrays, offset, n));
+    else
+      fused_step(*options, alone, part(arrays, offset, n));
+  }
+}
+
+bool is_reduced(const combination& rule, std::span<const gradient> inputs) {
+  return !is_sum(rule.by) && inputs.size() > 1;
+}
+
 }  // namespace
+
+void tree_reduce(std::span<const gradient> inputs, float* out, std::size_t n,
+                 const combination& rule) {
+  if (!is_reduced(rule, inputs)) return tree_sum(inputs, out, n, rule.where);
+  for (std::size_t offset = 0; offset < n; offset += block)
+    reduce_block(rule, inputs, offset, out + offset, std::min(block, n - offset));
+}
 
 void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n, gaps where) {
   TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
@@ -132,6 +185,8 @@ void apply_update(const optimizer& options, beta_powers& powers,
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
   const auto c = make_coefficients(options, powers, scale);
   TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
+  const auto rule = combination_of(options);
+  if (is_reduced(rule, inputs)) return step_with_reduced(&c, rule, inputs, arrays);
   if (options.lazy) return step_around_gaps(&c, inputs, arrays);
   dense_inputs dense;
   if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
@@ -170,8 +225,10 @@ double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t
   return total_of(sums);
 }
 
-void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays, gaps where) {
-  if (where == gaps::possible) return step_around_gaps(nullptr, inputs, arrays);
+void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays,
+                const combination& rule) {
+  if (is_reduced(rule, inputs)) return step_with_reduced(nullptr, rule, inputs, arrays);
+  if (rule.where == gaps::possible) return step_around_gaps(nullptr, inputs, arrays);
   tree_sum(inputs, arrays.after, arrays.n);
   if (arrays.sum != nullptr) std::copy_n(arrays.after, arrays.n, arrays.sum);
 }

@@ -46,10 +46,23 @@ inline gaps gaps_of(const optimizer_options& options) noexcept {
   return options.lazy ? gaps::possible : gaps::none;
 }
 
+// How gradients become one: sums stand for all that is_sum() says.
+struct combination {
+  gaps where = gaps::none;
+  reduction by = reduction::sum;
+};
+
+inline combination combination_of(const optimizer_options& options) noexcept {
+  return {gaps_of(options), options.reduce};
+}
+
 // out = tree sum of `inputs` (at least one). `out` may not overlap an input. Where gaps are
 // possible, the sum may have some, too.
 void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n,
               gaps where = gaps::none);
+// Likewise by another reduction, along the same tree.
+void tree_reduce(std::span<const gradient> inputs, float* out, std::size_t n,
+                 const combination& rule);
 
 using optimizer = optimizer_options;
 using runtime::beta_powers;
@@ -61,21 +74,21 @@ struct chunk_arrays {
   float* state1 = nullptr;  // the optimizer's state, as many arrays as its traits say
   float* state2 = nullptr;
   std::size_t n = 0;
-  float* sum = nullptr;  // tree_sum(inputs) is left here, if anywhere; of several inputs
+  float* sum = nullptr;  // tree_reduce(inputs) is left here, if anywhere; of several inputs
 };
 
-// One step with g = scale * tree_sum(inputs), each element clipped as options.clip_value says,
-// as the optimizer's header says (runtime/optimizers/NAME.hpp). The rate is
-// options.learning_rate: options_at() has followed the schedule. `powers`: after the steps made
-// so far. A NaN is not clipped. If options.lazy, gradients may have gaps, and an element whose
-// sum is one keeps its parameter and its state.
+// One step with g = scale * tree_reduce(inputs, options.reduce), each element clipped as
+// options.clip_value says, as the optimizer's header says (runtime/optimizers/NAME.hpp). The
+// rate is options.learning_rate: options_at() has followed the schedule. `powers`: after the
+// steps made so far. A NaN is not clipped. If options.lazy, gradients may have gaps, and an
+// element whose sum is one keeps its parameter and its state.
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 
-// Sets the parameters to tree_sum(inputs), and leaves the state alone. `before` is read where
-// the sum has gaps, which keep their parameters.
+// Sets the parameters to tree_reduce(inputs), and leaves the state alone. `before` is read
+// where the result has gaps, which keep their parameters.
 void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays,
-                gaps where = gaps::none);
+                const combination& rule = {});
 
 // Sum of the squares of the elements of scale * tree_sum(inputs), in float64: blocks of 256
 // elements one after the other, each dealt to 32 numbers in turn, which are summed in a tree in

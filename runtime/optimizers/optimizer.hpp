@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/optimizers/list.hpp"
+#include "runtime/optimizers/reduction.hpp"
 #include "runtime/optimizers/schedule.hpp"
 
 namespace tidegate::runtime {
@@ -36,6 +37,8 @@ struct optimizer_options {
   // Elements that nobody pushes in a clock make no step in it, and the correction of a bias is
   // that of the clock: workers may push ranges of the table.
   bool lazy = false;
+  // How gradients become one before the step, which scales nothing but sums.
+  reduction reduce = reduction::of_job;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };

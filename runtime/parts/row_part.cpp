@@ -44,7 +44,7 @@ status row_part::sum_and_update(const step& next,
     const auto& batch = batches.front().batch;
     return update(next.options, batch.ids, rows_of(batch.values));
   }
-  merger_.begin(batches, dim());
+  merger_.begin(batches, dim(), options_.rows.optimizer.reduce);
   if (next.keeps_sum) {
     auto& sum = sums_[next.options.clock % sums_kept];
     const auto rows = static_cast<std::uint32_t>(merger_.rows_left());

@@ -42,8 +42,9 @@ void aggregator_process::upstream_moved(const policies::shard_moved& move) {
 runtime::status aggregator_process::add_table(std::uint32_t table,
                                               std::span<const policies::owned_chunk> chunks,
                                               const actors::table_sizes& sizes, std::size_t) {
-  gaps_[table] =
-      sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none;
+  rules_[table] = {
+      sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none,
+      sizes.reduce};
   memory_.add_table(table, chunks, sizes.members);
   return {};
 }
@@ -71,7 +72,7 @@ std::span<const std::byte> aggregator_process::sum(std::uint32_t slot,
   if (from.size() == 1) return std::as_bytes(memory_.find(from[0].payload)->values);
   auto& out = sums_[{slot, push.node, push.tag.clock % window}];
   if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / sizeof(float));
-  runtime::kernels::tree_sum(gradients, out->data(), out->size(), gaps_.at(push.tag.table));
+  runtime::kernels::tree_reduce(gradients, out->data(), out->size(), rules_.at(push.tag.table));
   return std::as_bytes(std::span(*out));
 }
 

@@ -35,7 +35,7 @@ class aggregator_process final : public shell_process<actors::aggregator_shell>,
   std::uint32_t incarnation_;
   // Sums on their way, by slot, node and parity of the clock.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region> sums_;
-  std::map<std::uint32_t, runtime::kernels::gaps> gaps_;  // by table
+  std::map<std::uint32_t, runtime::kernels::combination> rules_;  // by table
   actors::aggregator_shell shell_{*this, *this};
 };
 

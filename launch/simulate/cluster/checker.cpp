@@ -123,7 +123,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   kernels::apply_update(
       runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
       at->powers, inputs,
-      policies::scale_of(spec.reduce, contributors) *
+      policies::scale_of(at->optimizer, spec.reduce, contributors) *
           policies::norm_factor(policies::clip_norm_of(spec.clip_norm, at->optimizer.kind),
                                 terms.squares),
       arrays);

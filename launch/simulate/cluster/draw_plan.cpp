@@ -269,6 +269,18 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   if (chance.chance(of.calls)) script.calls = chance.chance(0.5) ? 1.0 : 0.4;
 }
 
+// Draws of its own. Without norms of gradients, which are of sums.
+void draw_reductions(const scenario& of, policies::job_spec& job, worker_script& script) {
+  draws chance(job.seed + 71);
+  if (!chance.chance(of.reductions) || job.clip_norm > 0) return;
+  for (auto& table : script.tables) {
+    const auto& [reduce, name] = runtime::reduction_words[static_cast<std::size_t>(
+        chance.below(std::size(runtime::reduction_words)))];
+    if (!table.has_rows()) table.optimizer.reduce = reduce;
+  }
+  job.tables = script.tables;
+}
+
 // Draws of its own.
 void draw_ahead(const scenario& of, std::uint64_t seed, worker_script& script) {
   draws chance(seed + 67);
@@ -280,6 +292,7 @@ void draw_uses(const scenario& of, policies::job_spec& job, worker_script& scrip
   draw_ranges(of, job.seed, job, script);
   draw_rows(of, job.seed, job, script);
   draw_lifetimes(of, job.seed, job, script);
+  draw_reductions(of, job, script);
   draw_full_every(of, job);
   draw_calls(of, job.seed, script);
   draw_ahead(of, job.seed, script);

@@ -74,6 +74,7 @@ struct scenario {
   double rows = 0;                           // share of jobs that have tables of rows
   double lifetimes = 0;                      // share of these whose rows come and go
   double ahead = 0;                          // share of jobs that pull rows ahead of their use
+  double reductions = 0;                     // share of jobs whose tables are not summed
   double calls = 0;                          // share of jobs that call functions
   double clips = 0;                          // share of jobs that may, and clip by the norm
   double on_devices = 0;                     // share of clusters whose shards step on devices

@@ -238,14 +238,15 @@ runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
   arrays.n = after.size();
   if (step.keeps_sum) {
     sum = std::make_shared<std::vector<float>>(after.size());
-    kernels::tree_sum(gradients, sum->data(), sum->size(), kernels::gaps_of(chunk.optimizer));
+    kernels::tree_reduce(gradients, sum->data(), sum->size(),
+                         kernels::combination_of(chunk.optimizer));
     gradients.assign(1, {sum->data(), gradients.front().rank});
     leave_sum(step, sum);
   }
   chunk.powers = runtime::powers_before(chunk.optimizer, chunk.powers, step.clock);
   kernels::apply_update(runtime::options_at(chunk.optimizer, step.clock, step.rate),
                         chunk.powers, gradients,
-                        policies::scale_of(chunk.reduce, step.contributors) *
+                        policies::scale_of(chunk.optimizer, chunk.reduce, step.contributors) *
                             policies::norm_factor(chunk.clip_norm, step.squares.value_or(0.0)),
                         arrays);
   land(step.slot, step.to);

@@ -121,7 +121,7 @@ void task::carry_out_launch() const {
   const std::span<const kernels::gradient> part(inputs.data(), all.size());
   auto powers = launch_.call.powers;
   if (launch_.call.kind == update_launch::step::assign)
-    kernels::assign_sum(part, arrays, kernels::gaps_of(launch_.call.options));
+    kernels::assign_sum(part, arrays, kernels::combination_of(launch_.call.options));
   else
     kernels::apply_update(launch_.call.options, powers, part, launch_.call.scale, arrays);
 }

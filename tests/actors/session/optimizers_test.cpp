@@ -30,6 +30,7 @@ TEST(optimizers, take_what_is_given) {
   wanted.weight_decay = 0.6F;
   wanted.clip_value = 0.7F;
   wanted.lazy = true;
+  wanted.reduce = "max";
   wanted.schedule = schedule{.kind = "cosine", .warmup = 5, .clocks = 9, .factor = 0.5F};
   auto expected = policies::default_optimizer(optimizer_kind::adamw);
   expected.learning_rate = 0.1F;
@@ -39,6 +40,7 @@ TEST(optimizers, take_what_is_given) {
   expected.weight_decay = 0.6F;
   expected.clip_value = 0.7F;
   expected.lazy = true;
+  expected.reduce = runtime::reduction::max;
   expected.schedule = {
       .kind = runtime::schedule_kind::cosine, .warmup = 5, .clocks = 9, .factor = 0.5F};
   const auto spec = to_spec(wanted, "t");

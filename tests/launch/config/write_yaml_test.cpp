@@ -72,6 +72,7 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(fashion_yaml(),
                     {"jobs.mlp.optimizer.schedule={kind: constant, warmup: 4294967295}"});
   expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, lazy: true}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, reduce: or}"});
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("    state: {max: 64MiB}\n"));
   expect_round_trip(with_job("    state: {max: 0}\n"));

@@ -131,6 +131,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_erased_not_a_change, 4},
       {bug::row_change_of_the_same_clock_missed, 2},
       {bug::row_change_of_another_history, 1175},
+      {bug::aggregator_adds_what_is_reduced, 1},
   };
   return seeds;
 }

@@ -32,6 +32,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (bug == runtime::planted_reduction_bug) return of.reductions == 0;
+    if (of.reductions > 0) return true;
     if (bug >= runtime::planted_ahead_bug_first) return of.ahead == 0;
     if (of.ahead > 0) return true;
     if (bug >= runtime::planted_delta_bug_first) return of.full_every.high <= 1;
@@ -138,10 +140,11 @@ INSTANTIATE_TEST_SUITE_P(call_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(row_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_row_bug_first),
                                         static_cast<int>(runtime::planted_row_bug_last) + 1));
-INSTANTIATE_TEST_SUITE_P(
-    ahead_bugs, planted,
-    testing::Range(static_cast<int>(runtime::planted_ahead_bug_first),
-                   static_cast<int>(planted_bug::row_change_of_another_history) + 1));
+INSTANTIATE_TEST_SUITE_P(ahead_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_ahead_bug_first),
+                                        static_cast<int>(runtime::planted_ahead_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
+                         testing::Values(static_cast<int>(runtime::planted_reduction_bug)));
 
 }  // namespace
 }  // namespace tidegate::sim

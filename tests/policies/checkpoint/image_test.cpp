@@ -35,6 +35,7 @@ chunk_description adam_chunk() {
   about.optimizer.schedule = {
       .kind = runtime::schedule_kind::cosine, .warmup = 3, .clocks = 100, .factor = 0.1F};
   about.optimizer.lazy = true;
+  about.optimizer.reduce = runtime::reduction::min;
   about.optimizer.l1 = 0.7F;
   about.optimizer.l2 = 0.2F;
   about.optimizer.beta = 0.4F;
@@ -298,8 +299,9 @@ TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule_and_is
   const chunk_image chunk = image_of(adam_chunk(), values);
   auto [json, bytes] = write({&chunk, 1});
   const auto whole = json.size();
-  for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)",
-                          R"(\"l1\":)", R"(\"l2\":)", R"(\"beta\":)", R"(\"l21\":)"}) {
+  for (const auto* key :
+       {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)", R"(\"l1\":)", R"(\"l2\":)",
+        R"(\"beta\":)", R"(\"l21\":)", R"(\"reduce\":)"}) {
     const auto at = json.find(key);
     ASSERT_NE(at, json.npos) << key;
     const bool is_map = json[at + std::string(key).size() - 1] == '{';

@@ -1,0 +1,54 @@
+// How the gradients of workers become the one that an optimizer steps with. Plain values, any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace tidegate::runtime {
+
+// Element by element, of those that were pushed, along the tree of update.hpp. `any` and `all`
+// take a number other than 0 as true: `any` is the first such number or 0, `all` is 0 or the
+// last number. Numbers are in journals, so they are never used again.
+enum class reduction : std::uint8_t {
+  of_job = 0,  // the mean or the sum, as the job says
+  mean = 1,
+  sum = 2,
+  max = 3,
+  min = 4,
+  product = 5,
+  any = 6,
+  all = 7,
+};
+
+inline constexpr std::pair<reduction, std::string_view> reduction_words[] = {
+    {reduction::mean, "mean"}, {reduction::sum, "sum"},         {reduction::max, "max"},
+    {reduction::min, "min"},   {reduction::product, "product"}, {reduction::any, "or"},
+    {reduction::all, "and"}};
+inline constexpr std::string_view reduction_names = "mean, sum, max, min, product, or, and";
+
+// Returns true if gradients are added up, and a step may scale their sum.
+constexpr bool is_sum(reduction by) noexcept {
+  return by <= reduction::sum;
+}
+
+// Returns the reduction of this number, as journals have it, or of this name.
+constexpr std::optional<reduction> find_reduction(std::uint64_t number) noexcept {
+  if (number > static_cast<std::uint64_t>(reduction::all)) return std::nullopt;
+  return static_cast<reduction>(number);
+}
+constexpr std::optional<reduction> find_reduction(std::string_view name) noexcept {
+  for (const auto& [kind, word] : reduction_words)
+    if (word == name) return kind;
+  return std::nullopt;
+}
+// Returns its name, empty for the job's.
+constexpr std::string_view reduction_name(reduction by) noexcept {
+  for (const auto& [kind, word] : reduction_words)
+    if (kind == by) return word;
+  return {};
+}
+
+}  // namespace tidegate::runtime
