@@ -1,0 +1,46 @@
+#include "runtime/memory/file_resource.hpp"
+
+#include <sys/mman.h>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/memory/backing_file.hpp"
+
+namespace tidegate::runtime {
+
+file_resource::~file_resource() {
+  TIDEGATE_ASSERT(mapped_.empty(), "it outlives what it has given");
+}
+
+void* file_resource::map_file(std::size_t bytes) {
+  const auto size =
+      (bytes + segment::page_bytes - 1) / segment::page_bytes * segment::page_bytes;
+  const auto file = backing_file::create(folder_, size, backing_file::order::ascending);
+  if (!file || !file->reserve(0, size).ok()) return nullptr;
+  void* at =
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  if (!file->map_at(static_cast<std::byte*>(at))) {
+    ::munmap(at, size);
+    return nullptr;
+  }
+  mapped_.emplace(at, size);
+  bytes_ += size;
+  return at;
+}
+
+void* file_resource::do_allocate(std::size_t bytes, std::size_t alignment) {
+  if (bytes >= file_bytes_min && alignment <= segment::page_bytes)
+    if (void* at = map_file(bytes)) return at;
+  return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+}
+
+void file_resource::do_deallocate(void* at, std::size_t bytes, std::size_t alignment) {
+  const auto found = mapped_.find(at);
+  if (found == mapped_.end())
+    return std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
+  ::munmap(at, found->second);
+  bytes_ -= found->second;
+  mapped_.erase(found);
+}
+
+}  // namespace tidegate::runtime
