@@ -31,7 +31,7 @@ std::size_t row_stride(std::size_t floats) noexcept {
   return (floats + line_floats - 1) / line_floats * line_floats;
 }
 
-expected<row_layout> row_layout_for(const row_shape& shape) {
+expected<row_layout> row_layout_for(const row_shape& shape, rows_lie_in where) {
   if (shape.capacity < 1 || shape.capacity > limits::part_rows_max)
     return out_of_range("rows of a table", shape.capacity, 1, limits::part_rows_max);
   if (shape.dim < 1 || shape.dim > limits::row_dim_max)
@@ -51,8 +51,16 @@ expected<row_layout> row_layout_for(const row_shape& shape) {
   };
   layout.index_begin = end;
   end += layout.index.bytes;
-  layout.values = place(shape.capacity * layout.value_stride * sizeof(float));
-  layout.states = place(shape.capacity * layout.state_stride * sizeof(float));
+  if (where == rows_lie_in::memory) {
+    layout.values = place(shape.capacity * layout.value_stride * sizeof(float));
+    layout.states = place(shape.capacity * layout.state_stride * sizeof(float));
+  } else {
+    const auto of_values = layout.value_stride;
+    const auto stride = row_stride(of_values + layout.state_stride);
+    layout.value_stride = layout.state_stride = stride;
+    layout.values = place(shape.capacity * stride * sizeof(float));
+    layout.states = layout.values + of_values * sizeof(float);
+  }
   layout.ids = place(shape.capacity * sizeof(std::uint64_t));
   layout.uses = place(shape.capacity * sizeof(row_use));
   layout.bytes = end;

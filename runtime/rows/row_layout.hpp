@@ -1,7 +1,8 @@
 // Where the parts of a table of rows lie in its memory: a header, the index, and an array each
 // of values, optimizer state, ids and uses, by row number. Values have an array of their own,
-// so that a gather touches nothing else. All offsets follow from the shape, so that a shape and
-// the name of a segment are all that a reader needs. Pure functions, any thread.
+// so that a gather touches nothing else; but where they lie in a file (row_file.hpp), the state
+// of a row lies beside its values. All offsets follow from the shape, so that a shape and the
+// name of a segment are all that a reader needs. Pure functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +44,13 @@ struct row_layout {
   std::uint64_t bytes = 0;
 };
 
+// Where values and states lie: in the memory of the table, or in a file that is mapped over all
+// of [row_layout::values, row_layout::ids) of it.
+enum class rows_lie_in : std::uint8_t { memory, file };
+
 // Errors: invalid_argument (a number that is out of its range; the message says which).
-expected<row_layout> row_layout_for(const row_shape& shape);
+expected<row_layout> row_layout_for(const row_shape& shape,
+                                    rows_lie_in where = rows_lie_in::memory);
 
 // Floats from a row of so many to the next: whole cache lines; a row that is shorter than a
 // line has a power of two, so that it never lies in two of them.

@@ -28,7 +28,7 @@ std::vector<row_segment> segments_of(const row_table_options& options) {
 }
 
 // Rows whose segments are stepped one after the other.
-constexpr std::size_t step_block = 256;
+constexpr std::size_t rows_of_segments = 256;
 
 // The lead of an array that grows as another does.
 double opposite(double lead) noexcept {
@@ -75,17 +75,24 @@ expected<row_table> row_table::create(const row_table_options& options) {
     return fail(errc::invalid_argument,
                 "segments of table " + options.name + " have " + std::to_string(columns) +
                     " columns; allowed: " + std::to_string(options.dim) + ", as its rows have");
-  const auto layout = row_layout_for({.capacity = options.capacity,
-                                      .dim = options.dim,
-                                      .state_floats = state_floats(options)});
+  const auto layout = row_layout_for(
+      {.capacity = options.capacity, .dim = options.dim, .state_floats = state_floats(options)},
+      options.memory ? rows_lie_in::file : rows_lie_in::memory);
   if (!layout) return fail(layout.error());
   auto memory = segment::create("rows", layout->bytes);
   if (!memory) return fail(memory.error());
-  return row_table(std::move(*memory), *layout, options);
+  if (!options.memory) return row_table(std::move(*memory), nullptr, *layout, options);
+  auto file = row_file::create(options.memory, memory->data(), *layout);
+  if (!file)
+    return fail(file.error().code(), "table " + options.name + ": " + file.error().message());
+  reinterpret_cast<row_header*>(memory->data())->file = (*file)->name();
+  return row_table(std::move(*memory), std::move(*file), *layout, options);
 }
 
-row_table::row_table(segment memory, const row_layout& layout, const row_table_options& options)
+row_table::row_table(segment memory, std::unique_ptr<row_file> file, const row_layout& layout,
+                     const row_table_options& options)
     : memory_(std::move(memory)),
+      file_(std::move(file)),
       name_(options.name),
       layout_(layout),
       segments_(place_segments(options)),
@@ -143,16 +150,23 @@ void row_table::prepare_index(std::uint64_t ids) {
       memory_, layout_.index_begin + layout_.index.buckets + buckets * sizeof(rows::bucket));
 }
 
-void row_table::prepare_rows(std::uint64_t rows) {
-  value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
-  state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
+status row_table::prepare_rows(std::uint64_t rows) {
+  if (file_) {
+    if (auto reserved = file_->reserve(rows); !reserved.ok()) return reserved;
+  } else {
+    value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
+    state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
+  }
   id_pages_.reach(memory_, layout_.ids + rows * sizeof(std::uint64_t));
   use_pages_.reach(memory_, layout_.uses + rows * sizeof(row_use));
+  return {};
 }
 
 void row_table::prepare(std::uint64_t rows) {
   prepare_index(rows);
-  prepare_rows(std::min(index_.view().numbers_used() + rows, layout_.shape.capacity));
+  // Rows that find no space on a disk fail when they are made.
+  static_cast<void>(
+      prepare_rows(std::min(index_.view().numbers_used() + rows, layout_.shape.capacity)));
 }
 
 void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
@@ -168,8 +182,20 @@ void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const ro
   }
 }
 
+void row_table::begin_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+                          std::span<const std::uint8_t> added) {
+  if (file_ == nullptr) return write_new(ids, rows, added);
+  reads_.assign(rows.begin(), rows.end());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (added[i] == 0) reads_[i] = no_row;
+  in_blocks(reads_, row_file::access::writes, [&](std::size_t first, std::size_t count) {
+    write_new(ids.subspan(first, count), rows.subspan(first, count),
+              added.subspan(first, count));
+  });
+}
+
 expected<std::size_t> row_table::make_rows(std::span<const std::uint64_t> ids,
-                                           std::span<row_number> rows) {
+                                           std::span<row_number> rows, beginning from) {
   if (added_.size() < ids.size()) added_.resize(ids.size());
   const auto added = std::span(added_).first(ids.size());
   std::size_t count = 0;
@@ -188,9 +214,13 @@ expected<std::size_t> row_table::make_rows(std::span<const std::uint64_t> ids,
                       " are used. Reserve more, or erase rows that are not needed");
     }
     if (*added_now == 0) continue;
-    prepare_rows(index_.view().numbers_used());
-    write_new(some, rows.subspan(begin, n), added.subspan(begin, n));
+    if (auto prepared = prepare_rows(index_.view().numbers_used()); !prepared.ok()) {
+      index_.take_back(ids.first(begin + n), added.first(begin + n));
+      return fail(prepared);
+    }
     count += *added_now;
+    if (from == beginning::initial)
+      begin_new(some, rows.subspan(begin, n), added.subspan(begin, n));
   }
   return count;
 }
@@ -199,7 +229,7 @@ expected<std::size_t> row_table::find_or_create(std::span<const std::uint64_t> i
                                                 std::span<row_number> rows) {
   TIDEGATE_ASSERT(rows.size() == ids.size(), "a row for each id");
   const change changed(memory_.data());
-  return make_rows(ids, rows);
+  return make_rows(ids, rows, beginning::initial);
 }
 
 status row_table::update(const row_step& step, std::span<const std::uint64_t> ids,
@@ -211,23 +241,32 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   const change changed(memory_.data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
-  if (const auto count = make_rows(ids, rows); !count) return count.error();
+  if (const auto count = make_rows(ids, rows, beginning::initial); !count) return count.error();
   coefficients_.clear();
   for (const auto& segment : segments_)
     coefficients_.push_back(
         coefficients_of(segment.options.optimizer, step, segment.options.columns));
-  // All segments of some rows, and then of the next: they lie side by side.
-  const auto block = segments_.size() == 1 ? std::max<std::size_t>(ids.size(), 1) : step_block;
-  for (std::size_t begin = 0; begin < ids.size(); begin += block) {
-    const auto count = std::min(block, ids.size() - begin);
-    const std::size_t floats = layout_.shape.dim;
-    step_rows(std::max(step.clock, step.latest), rows.subspan(begin, count),
-              gradients.subspan(begin, count),
-              before.values.empty() ? before.values
-                                    : before.values.subspan(begin * floats, count * floats));
-  }
+  const auto clock = std::max(step.clock, step.latest);
+  const std::size_t floats = layout_.shape.dim;
+  in_blocks(rows, row_file::access::writes, [&](std::size_t first, std::size_t count) {
+    step_block(clock, rows.subspan(first, count), gradients.subspan(first, count),
+               before.values.empty() ? before.values
+                                     : before.values.subspan(first * floats, count * floats));
+  });
   std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
   return {};
+}
+
+// All segments of some rows, and then of the next: they lie side by side.
+void row_table::step_block(std::uint64_t clock, std::span<const row_number> rows,
+                           std::span<const float* const> gradients, std::span<float> before) {
+  if (segments_.size() == 1) return step_rows(clock, rows, gradients, before);
+  const std::size_t floats = layout_.shape.dim;
+  for (std::size_t begin = 0; begin < rows.size(); begin += rows_of_segments) {
+    const auto count = std::min(rows_of_segments, rows.size() - begin);
+    step_rows(clock, rows.subspan(begin, count), gradients.subspan(begin, count),
+              before.empty() ? before : before.subspan(begin * floats, count * floats));
+  }
 }
 
 void row_table::step_rows(std::uint64_t clock, std::span<const row_number> rows,
@@ -267,13 +306,36 @@ status row_table::put(std::span<const std::uint64_t> ids, std::span<const float>
   const change changed(memory_.data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
-  if (const auto count = make_rows(ids, rows); !count) return count.error();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    std::copy_n(values.data() + i * dim, dim, slabs_.values(rows[i]));
-    std::copy_n(states.data() + i * state_floats, state_floats, slabs_.state(rows[i]));
-    slabs_.use(rows[i]) = uses[i];
-  }
+  if (const auto count = make_rows(ids, rows, beginning::of_caller); !count)
+    return count.error();
+  in_blocks(rows, row_file::access::writes, [&](std::size_t first, std::size_t count) {
+    for (auto i = first; i < first + count; ++i) {
+      std::copy_n(values.data() + i * dim, dim, slabs_.values(rows[i]));
+      std::copy_n(states.data() + i * state_floats, state_floats, slabs_.state(rows[i]));
+      slabs_.id(rows[i]) = ids[i];
+      slabs_.use(rows[i]) = uses[i];
+    }
+  });
   return {};
+}
+
+void row_table::gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
+  if (file_ == nullptr) return view().gather(ids, out);
+  const std::size_t floats = layout_.shape.dim;
+  const auto read = view();
+  reads_.resize(ids.size());
+  read.index().find(ids, reads_);
+  in_blocks(reads_, row_file::access::reads, [&](std::size_t first, std::size_t count) {
+    read.copy(ids.subspan(first, count), std::span(reads_).subspan(first, count),
+              out.subspan(first * floats, count * floats));
+  });
+}
+
+void row_table::expect_reads(std::span<const std::uint64_t> ids) const {
+  if (file_ == nullptr) return;
+  reads_.resize(ids.size());
+  index_.view().find(ids, reads_);
+  in_blocks(reads_, row_file::access::reads, [](std::size_t, std::size_t) {});
 }
 
 std::size_t row_table::erase(std::span<const std::uint64_t> ids) {

@@ -6,12 +6,17 @@
 // at once, and memory as rows are made. What erased rows had is used again by rows that are
 // made later, and not given back.
 //
+// Where rows are more than fit memory, values and states lie in a file, of which as much is in
+// memory as a row_memory says; index, ids and uses are in memory. The bits do not depend on it.
+//
 // One thread writes; others may read as row_view.hpp says. The table owns its memory; readers
 // keep the pages when it goes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +25,9 @@
 #include "runtime/memory/segment.hpp"
 #include "runtime/rows/initial_values.hpp"
 #include "runtime/rows/pages_ahead.hpp"
+#include "runtime/rows/row_file.hpp"
 #include "runtime/rows/row_index.hpp"
+#include "runtime/rows/row_memory.hpp"
 #include "runtime/rows/row_optimizer.hpp"
 #include "runtime/rows/row_view.hpp"
 
@@ -49,6 +56,9 @@ struct row_table_options {
   // How far its pages are made ahead, in [0, 1): tables that grow alike have others, so that
   // they do not all wait for the kernel at the same time.
   double page_lead = 0;
+  // Where values and states lie in a file: the memory that they share with other parts. Null:
+  // all is in memory.
+  std::shared_ptr<row_memory> memory = nullptr;
 };
 
 // What another process of this host needs to read a table in place.
@@ -62,12 +72,13 @@ struct row_place {
 
 class row_table {
  public:
-  // Errors: invalid_argument (a number out of its range), io_error (no address space).
+  // Errors: invalid_argument (a number out of its range), io_error (no address space, or no
+  // file).
   static expected<row_table> create(const row_table_options& options);
 
   // rows[i] is the number of the row ids[i], which is made if it does not exist. Returns how
-  // many were made. Ids may repeat. Errors: over_limit (the table is full); then nothing has
-  // changed.
+  // many were made. Ids may repeat. Errors: over_limit (the table is full), no_space and
+  // io_error (its file); then nothing has changed.
   expected<std::size_t> find_or_create(std::span<const std::uint64_t> ids,
                                        std::span<row_number> rows);
 
@@ -79,8 +90,8 @@ class row_table {
   };
   // One optimizer step of the row of each id, with the `dim` floats at gradients[i]. The ids
   // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
-  // Errors: over_limit (the table is full); then nothing has changed. Allocates only where a
-  // batch is larger than all before.
+  // Errors: those of find_or_create(); then nothing has changed. Allocates only where a batch
+  // is larger than all before.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
                 std::span<const float* const> gradients, const before_step& before);
   // Likewise, with gradients[i * dim, (i + 1) * dim).
@@ -89,7 +100,7 @@ class row_table {
 
   // Makes or overwrites rows with all that a row has, as it was in another table of this shape:
   // of ids[i] values [i * dim, (i + 1) * dim), as much state as the optimizer has, and its use.
-  // The ids are distinct. Errors: over_limit (the table is full); then nothing has changed.
+  // The ids are distinct. Errors: those of find_or_create(); then nothing has changed.
   status put(std::span<const std::uint64_t> ids, std::span<const float> values,
              std::span<const float> states, std::span<const row_use> uses);
 
@@ -107,22 +118,57 @@ class row_table {
   row_place place() const noexcept;
   const row_shape& shape() const noexcept { return layout_.shape; }
   // The values of the row ids[i], as row_view::gather().
-  void gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
-    view().gather(ids, out);
+  void gather(std::span<const std::uint64_t> ids, std::span<float> out) const;
+
+  // Calls work(first, count) for blocks of rows, one after the other: their values and states
+  // are in memory then, or about to be. What goes over most rows goes through this, best by
+  // ascending numbers; where all is in memory there is one block.
+  template <class Work>
+  void scan_rows(std::span<const row_number> rows, const Work& work) const {
+    in_blocks(rows, row_file::access::scans, work);
   }
+  // Rows of these ids are about to be read by somebody else: brings them into memory.
+  void expect_reads(std::span<const std::uint64_t> ids) const;
+  bool lies_in_file() const noexcept { return file_ != nullptr; }
   std::uint64_t size() const noexcept { return index_.view().size(); }
   // hash_of_rows().
   std::string hash() const { return hash_of_rows(view()); }
 
  private:
-  row_table(segment memory, const row_layout& layout, const row_table_options& options);
+  row_table(segment memory, std::unique_ptr<row_file> file, const row_layout& layout,
+            const row_table_options& options);
 
+  // As scan_rows().
+  template <class Work>
+  void in_blocks(std::span<const row_number> rows, row_file::access how,
+                 const Work& work) const {
+    if (file_ == nullptr) {
+      if (!rows.empty()) work(std::size_t{0}, rows.size());
+      return;
+    }
+    const auto most = file_->block_rows();
+    const auto block = [&](std::size_t first) {
+      return rows.subspan(first, std::min(most, rows.size() - first));
+    };
+    if (!rows.empty()) file_->use(block(0), how);
+    for (std::size_t first = 0; first < rows.size(); first += most) {
+      if (first + most < rows.size()) file_->use(block(first + most), how);
+      work(first, block(first).size());
+      file_->end_use(how);
+    }
+  }
+
+  // What new rows begin with: first values and no state, or what the caller writes.
+  enum class beginning : std::uint8_t { initial, of_caller };
   expected<std::size_t> make_rows(std::span<const std::uint64_t> ids,
-                                  std::span<row_number> rows);
+                                  std::span<row_number> rows, beginning from);
+  void begin_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
+                 std::span<const std::uint8_t> added);
   void write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
                  std::span<const std::uint8_t> added);
   void prepare_index(std::uint64_t ids);
-  void prepare_rows(std::uint64_t rows);
+  // Errors: those of row_file::reserve.
+  status prepare_rows(std::uint64_t rows);
 
   // Where the columns and the state of a segment lie in those of a row.
   struct placed_segment {
@@ -133,11 +179,15 @@ class row_table {
   static std::vector<placed_segment> place_segments(const row_table_options& options);
   static initial_row initial_of(const row_table_options& options);
   static std::uint32_t state_floats(const row_table_options& options);
-  // Steps all segments of these rows, as coefficients_ say.
+  // Steps all segments of these rows, as coefficients_ say: of a block, and of so few rows that
+  // they stay in the caches from one segment to the next.
+  void step_block(std::uint64_t clock, std::span<const row_number> rows,
+                  std::span<const float* const> gradients, std::span<float> before);
   void step_rows(std::uint64_t clock, std::span<const row_number> rows,
                  std::span<const float* const> gradients, std::span<float> before);
 
   segment memory_;
+  std::unique_ptr<row_file> file_;  // of values and states, over memory_; null: none
   std::string name_;
   row_layout layout_;
   std::vector<placed_segment> segments_;
@@ -149,7 +199,8 @@ class row_table {
   rows::pages_ahead state_pages_;
   rows::pages_ahead id_pages_;
   rows::pages_ahead use_pages_;
-  std::vector<row_number> rows_;  // of a batch
+  std::vector<row_number> rows_;           // of a batch
+  mutable std::vector<row_number> reads_;  // of a batch that is read, from a file
   std::vector<std::uint8_t> added_;
   std::vector<const float*> gradients_;
   std::vector<row_coefficients> coefficients_;  // of a step, by segment

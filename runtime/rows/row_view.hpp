@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "runtime/memory/segment.hpp"
 #include "runtime/rows/initial_values.hpp"
 #include "runtime/rows/row_index.hpp"
 #include "runtime/rows/row_layout.hpp"
@@ -22,6 +23,7 @@ namespace tidegate::runtime {
 // At the begin of a table's memory.
 struct row_header {
   std::uint64_t version;  // odd while somebody writes
+  segment_name file;      // of values and states, if they lie in such; else of 0 bytes
 };
 
 class row_view {
