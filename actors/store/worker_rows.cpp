@@ -147,8 +147,10 @@ worker_rows::outcome worker_rows::scatter(std::span<float> out) {
   for (std::uint32_t part = 0; part < parts_; ++part) {
     auto& place = places_[part];
     if (sorted_.rows_of(part) == 0) continue;
-    if (place.state == reading::is_found)
+    if (place.state == reading::is_found) {
       place.state = place.rows.still_holds() ? reading::is_done : reading::was_late;
+      place.rows.release_pages();
+    }
     if (place.state == reading::was_late) result.unread.push_back(part);
   }
   return result;

@@ -42,8 +42,7 @@ status candidate_rows::add(std::uint64_t clock, std::uint32_t count,
   }
   if (!is_planted(planted_bug::row_admitted_keeps_its_count)) counts_.erase(ids_);
   if (size() > limit_)
-    counts_.erase(
-        eviction_.find_first(counts_.view(), eviction_order::lru, size() - left_of(limit_)));
+    counts_.erase(eviction_.find_first(counts_, eviction_order::lru, size() - left_of(limit_)));
   return {};
 }
 

@@ -22,18 +22,6 @@ double squares_of(const row_view& rows, row_number row) {
   return std::isnan(total) ? std::numeric_limits<double>::infinity() : total;
 }
 
-double worth_of(const row_view& rows, eviction_order order, row_number row) {
-  switch (order) {
-    case eviction_order::lru:
-      return 0;
-    case eviction_order::lfu:
-      return static_cast<double>(rows.slabs().use(row).pushes);
-    case eviction_order::l2:
-      return squares_of(rows, row);
-  }
-  return 0;
-}
-
 }  // namespace
 
 const std::vector<std::uint64_t>& row_eviction::find_unseen(const row_view& rows,
@@ -48,18 +36,47 @@ const std::vector<std::uint64_t>& row_eviction::find_unseen(const row_view& rows
   return ids_;
 }
 
-const std::vector<std::uint64_t>& row_eviction::find_first(const row_view& rows,
+// Values that lie in a file are read in their order there.
+void row_eviction::rank_by_squares(const row_table& rows) {
+  const auto view = rows.view();
+  numbered_.clear();
+  view.index().for_each([&](std::uint64_t id, row_number row) {
+    numbered_.push_back({.number = row, .id = id});
+  });
+  if (rows.lies_in_file())
+    std::sort(numbered_.begin(), numbered_.end(),
+              [](const numbered& a, const numbered& b) { return a.number < b.number; });
+  numbers_.clear();
+  for (const auto& row : numbered_) numbers_.push_back(row.number);
+  const bool by_number = is_planted(planted_bug::row_evicted_by_number);
+  rows.scan_rows(numbers_, [&](std::size_t first, std::size_t count) {
+    for (auto i = first; i < first + count; ++i) {
+      const auto [number, id] = numbered_[i];
+      ranked_.push_back({.worth = squares_of(view, number),
+                         .clock = by_number ? number : view.slabs().use(number).clock,
+                         .id = id});
+    }
+  });
+}
+
+const std::vector<std::uint64_t>& row_eviction::find_first(const row_table& rows,
                                                            eviction_order order,
                                                            std::uint64_t count) {
   TIDEGATE_ASSERT(count <= rows.size(), "there are as many");
   const bool by_number = is_planted(planted_bug::row_evicted_by_number);
+  const auto view = rows.view();
   ranked_.clear();
   ranked_.reserve(rows.size());
-  rows.index().for_each([&](std::uint64_t id, row_number row) {
-    ranked_.push_back({.worth = worth_of(rows, order, row),
-                       .clock = by_number ? row : rows.slabs().use(row).clock,
-                       .id = id});
-  });
+  if (order == eviction_order::l2)
+    rank_by_squares(rows);
+  else
+    view.index().for_each([&](std::uint64_t id, row_number row) {
+      const auto& use = view.slabs().use(row);
+      ranked_.push_back(
+          {.worth = order == eviction_order::lfu ? static_cast<double>(use.pushes) : 0.0,
+           .clock = by_number ? row : use.clock,
+           .id = id});
+    });
   const auto last = ranked_.begin() + static_cast<std::ptrdiff_t>(count);
   if (last != ranked_.end())
     std::nth_element(ranked_.begin(), last, ranked_.end(),

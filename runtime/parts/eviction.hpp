@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/base/row_lifetime.hpp"
-#include "runtime/rows/row_view.hpp"
+#include "runtime/rows/row_table.hpp"
 
 namespace tidegate::runtime {
 
@@ -18,7 +18,7 @@ class row_eviction {
   const std::vector<std::uint64_t>& find_unseen(const row_view& rows, std::uint64_t unseen,
                                                 std::uint64_t now);
   // Returns the ids, ascending, of so many rows that go first. Valid until the next call.
-  const std::vector<std::uint64_t>& find_first(const row_view& rows, eviction_order order,
+  const std::vector<std::uint64_t>& find_first(const row_table& rows, eviction_order order,
                                                std::uint64_t count);
 
  private:
@@ -27,7 +27,16 @@ class row_eviction {
     std::uint64_t clock = 0;
     std::uint64_t id = 0;
   };
+  struct numbered {
+    row_number number = 0;
+    std::uint64_t id = 0;
+  };
+
+  void rank_by_squares(const row_table& rows);
+
   std::vector<ranked> ranked_;
+  std::vector<numbered> numbered_;
+  std::vector<row_number> numbers_;
   std::vector<std::uint64_t> ids_;
 };
 

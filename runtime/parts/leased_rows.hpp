@@ -32,6 +32,10 @@ class leased_rows {
   // Returns false if somebody has written since the owner gave the lease that was opened last:
   // then what has been found and read means nothing.
   bool still_holds() const;
+  // What was found has been read: row_reader::release_pages().
+  void release_pages() const {
+    if (reader_) reader_->release_pages();
+  }
 
  private:
   std::optional<row_reader> reader_;

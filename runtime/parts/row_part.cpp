@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -86,7 +87,7 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
       return updated;
     const auto limit = options_.lifetime.rows;
     if (limit > 0 && rows() > limit)
-      evict(eviction_.find_first(table_.view(), options_.lifetime.by, rows() - left_of(limit)));
+      evict(eviction_.find_first(table_, options_.lifetime.by, rows() - left_of(limit)));
   }
   return {};
 }
@@ -162,6 +163,7 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
   if (request.kind == row_request_kind::changes) return changes(version_buffer, request, into);
   TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
   if (may_lease(version_buffer, request)) {
+    table_.expect_reads(request.ids);
     encode({.place = table_.place(), .version = table_.view().version()},
            into.first(row_lease_bytes));
     return row_lease_bytes;
@@ -241,6 +243,16 @@ void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_
   });
 }
 
+std::vector<std::size_t> row_part::places_by_number() const {
+  const auto& all = sorted_rows();
+  std::vector<std::size_t> places(all.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (table_.lies_in_file())
+    std::sort(places.begin(), places.end(),
+              [&](std::size_t a, std::size_t b) { return all[a].number < all[b].number; });
+  return places;
+}
+
 const std::vector<row_part::sorted_row>& row_part::sorted_rows() const {
   if (std::exchange(is_sorted_, true)) return sorted_;
   sorted_.clear();
@@ -300,15 +312,15 @@ row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> 
   row_image image;
   image.dim = dim();
   image.state_floats = state_floats();
-  image.ids.reserve(rows());
-  image.values.reserve(rows() * dim());
-  image.states.reserve(rows() * state_floats());
-  image.uses.reserve(rows());
-  visit_rows([&](std::size_t, const row_values& row) {
-    image.ids.push_back(row.id);
-    image.values.insert(image.values.end(), row.values.begin(), row.values.end());
-    image.states.insert(image.states.end(), row.state.begin(), row.state.end());
-    image.uses.push_back(row.use);
+  visit_uses([&](std::uint64_t id, const row_use& use) {
+    image.ids.push_back(id);
+    image.uses.push_back(use);
+  });
+  image.values.resize(rows() * dim());
+  image.states.resize(rows() * state_floats());
+  visit_rows([&](std::size_t i, const row_values& row) {
+    std::copy(row.values.begin(), row.values.end(), image.values.data() + i * dim());
+    std::copy(row.state.begin(), row.state.end(), image.states.data() + i * state_floats());
   });
   image.clock = is_planted(planted_bug::row_clock_not_handed_over) ? 0 : clock_;
   if (!is_planted(planted_bug::row_candidates_not_handed_over))

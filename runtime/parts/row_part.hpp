@@ -87,26 +87,36 @@ class row_part {
     std::span<const float> state;
     const row_use& use;
   };
-  // Calls visit(i, row) for each of rows(), ascending by id.
+  // Calls visit(i, row) for each of rows(), the i-th by id; ascending, but where rows lie in a
+  // file in their order there.
   template <class Visit>
   void visit_rows(const Visit& visit) const {
     const auto& slabs = table_.view().slabs();
     const auto& all = sorted_rows();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto [id, number] = all[i];
-      visit(i, row_values{.id = id,
-                          .values = {slabs.values(number), dim()},
-                          .state = {slabs.state(number), state_floats()},
-                          .use = slabs.use(number)});
-    }
+    const auto places = places_by_number();
+    std::vector<row_number> numbers(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) numbers[i] = all[places[i]].number;
+    table_.scan_rows(numbers, [&](std::size_t first, std::size_t count) {
+      for (auto i = first; i < first + count; ++i)
+        visit(places[i], row_values{.id = all[places[i]].id,
+                                    .values = {slabs.values(numbers[i]), dim()},
+                                    .state = {slabs.state(numbers[i]), state_floats()},
+                                    .use = slabs.use(numbers[i])});
+    });
+  }
+  // Calls visit(id, use) for each of rows(), ascending by id.
+  template <class Visit>
+  void visit_uses(const Visit& visit) const {
+    const auto& slabs = table_.view().slabs();
+    for (const auto& [id, number] : sorted_rows()) visit(id, slabs.use(number));
   }
 
   // Returns all rows of the current version, which `current` names, and what is kept of the
   // versions that `kept` names, the newest first.
   row_image image(std::uint32_t current, std::span<const std::uint32_t> kept) const;
   // Becomes what the image is of, which another process has given. `current` and `kept` are
-  // the names that versions have from now on. Errors: over_limit, io_error; corrupt (an image
-  // of another shape).
+  // the names that versions have from now on. Errors: over_limit, no_space, io_error; corrupt
+  // (an image of another shape).
   status restore(const row_image& image, std::uint32_t current,
                  std::span<const std::uint32_t> kept);
 
@@ -157,6 +167,8 @@ class row_part {
   };
   // Ascending, of the current version; sorted anew after a step.
   const std::vector<sorted_row>& sorted_rows() const;
+  // Of sorted_rows(), in the order in which visit_rows() goes over them.
+  std::vector<std::size_t> places_by_number() const;
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   bool may_lease(std::uint32_t version_buffer, const row_request& request) const;
   std::size_t changes(std::uint32_t version_buffer, const row_request& request,
