@@ -64,7 +64,8 @@ void shard_checkpoints::snapshot(const effects::snapshot& step,
     if (!job.part.is_open() || !shard_.registry().has_table(token, chunk.table)) continue;
     const bool has_rows = chunk.about.rows.dim > 0;
     if (has_rows) describe_change(step.slot, job, chunk.about);
-    const auto& into = job.part.add(chunk.table, chunk.about);
+    const auto& into =
+        job.part.add(chunk.table, chunk.about, memory_.memory_of_copies(step.slot));
     for (std::size_t i = 0; i < count; ++i)
       if (has_rows)
         memory_.copy_rows(step.slot, chunk.about, i, *into[i]);

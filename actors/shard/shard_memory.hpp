@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,10 @@ class shard_memory {
   // description of (policies/checkpoint/image.hpp); the copy is there at once.
   virtual void copy_rows(std::uint32_t slot, const policies::chunk_description& about,
                          std::size_t i, std::span<float> to) const = 0;
+  // Where copies of this chunk are best kept, for a while; it outlives them.
+  virtual std::pmr::memory_resource* memory_of_copies(std::uint32_t /*slot*/) {
+    return std::pmr::get_default_resource();
+  }
   // Rows of a part whose last push is of this clock or a later one.
   virtual std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const = 0;
   // Lets work go on that is under way, and tells work() what has ended. Errors: unavailable

@@ -19,7 +19,8 @@ bool shard_part::begin(const shard_file_title& title, std::uint64_t token, std::
   return true;
 }
 
-const shard_part::room& shard_part::add(std::uint32_t table, chunk_description about) {
+const shard_part::room& shard_part::add(std::uint32_t table, chunk_description about,
+                                        std::pmr::memory_resource* memory) {
   TIDEGATE_ASSERT(missing_ > 0 && !writing_, "a chunk of the part that is being taken");
   if (used_ == copies_.size()) copies_.emplace_back();
   auto& into = copies_[used_++];
@@ -28,7 +29,8 @@ const shard_part::room& shard_part::add(std::uint32_t table, chunk_description a
   for (std::size_t i = 0; i < chunk_arrays(into.about); ++i) {
     auto& array = into.arrays[i];
     // A part that was given up may yet be copied to.
-    if (array.use_count() != 1) array = std::make_shared<std::vector<float>>();
+    if (array.use_count() != 1 || array->get_allocator().resource() != memory)
+      array = std::make_shared<std::pmr::vector<float>>(memory);
     array->resize(stored_floats(into.about, i));
   }
   --missing_;
@@ -47,6 +49,14 @@ runtime::expected<file_writer> shard_part::write() {
   auto writer = write_shard_file(title_, images);
   writing_ = writer.has_value();
   return writer;
+}
+
+void shard_part::ended() {
+  writing_ = false;
+  for (auto& copied : copies_)
+    for (auto& array : copied.arrays)
+      if (array && array->get_allocator().resource() != std::pmr::get_default_resource())
+        array.reset();
 }
 
 // Chunks of a table come in any order; the manifest has runs.

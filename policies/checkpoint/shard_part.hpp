@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "policies/checkpoint/file_writer.hpp"
@@ -25,15 +26,18 @@ class shard_part {
   bool begin(const shard_file_title& title, std::uint64_t token, std::size_t chunks);
   // Room for the arrays of a chunk, parameters first: as many as chunk_arrays() says. Whoever
   // copies to an array shares its ownership until the copy is there, and may outlive the part.
-  using room = std::array<std::shared_ptr<std::vector<float>>, chunk_arrays_max>;
+  using room = std::array<std::shared_ptr<std::pmr::vector<float>>, chunk_arrays_max>;
   // Adds a chunk; its arrays are copied to the room by the time write() is called. `table`: its
-  // id. After the last one is_open() is false. Asserts that is_open().
-  const room& add(std::uint32_t table, chunk_description about);
+  // id. After the last one is_open() is false. Asserts that is_open(). `memory`: where the room
+  // is; it outlives this, and what is there is not kept from one checkpoint to the next, if it
+  // is not the default.
+  const room& add(std::uint32_t table, chunk_description about,
+                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   // Returns the writer of the file when all chunks are there (asserted); it reads the copies
   // until ended(). writing() is true until then. Errors: those of write_shard_file().
   runtime::expected<file_writer> write();
   // To be called when the writer is done, failed or gone.
-  void ended() { writing_ = false; }
+  void ended();
   // Returns the report of the part, without `file` and `failure`.
   checkpoint_report report() const;
 
