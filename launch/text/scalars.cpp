@@ -15,7 +15,8 @@ struct unit {
 };
 
 // Longer suffixes first where one ends like another.
-constexpr unit byte_units[] = {{"KiB", 1024}, {"MiB", 1024 * 1024}};
+constexpr unit byte_units[] = {
+    {"KiB", 1024}, {"MiB", 1024 * 1024}, {"GiB", 1024ULL * 1024 * 1024}};
 constexpr unit duration_units[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}};
 
 template <std::size_t N>

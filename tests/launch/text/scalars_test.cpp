@@ -17,11 +17,12 @@ TEST(scalars, unsigned_numbers) {
 
 TEST(scalars, bytes_both_ways) {
   for (const std::uint64_t n :
-       {0ULL, 64ULL, 1000ULL, 1024ULL, 65536ULL, 1ULL << 20U, 3ULL << 20U}) {
+       {0ULL, 64ULL, 1000ULL, 1024ULL, 65536ULL, 1ULL << 20U, 3ULL << 20U, 5ULL << 30U}) {
     EXPECT_EQ(parse_bytes(format_bytes(n)), n);
   }
   EXPECT_EQ(format_bytes(256 * 1024), "256KiB");
   EXPECT_EQ(format_bytes(1000), "1000");
+  EXPECT_EQ(parse_bytes("4GiB"), 4ULL << 30U);
   for (const auto* bad : {"", "KiB", "1 KiB", "1kB", "1.5MiB", "99999999999999999999MiB",
                           "18446744073709551615KiB"}) {
     EXPECT_FALSE(parse_bytes(bad)) << bad;
