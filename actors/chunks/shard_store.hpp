@@ -36,6 +36,10 @@ class shard_store final : public shard_memory {
       std::unique_ptr<runtime::devices::device> on,
       const runtime::devices::queue_options& options = {});
 
+  // Where rows lie that do not fit the memory of their table.
+  void set_rows_folder(std::string folder) { rows().set_folder(std::move(folder)); }
+  std::vector<std::string> accounts_of_rows() const { return rows().accounts(); }
+
   ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
@@ -48,6 +52,9 @@ class shard_store final : public shard_memory {
   void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
                  std::span<float> to) const override {
     rows().copy_out(slot, about, i, to);
+  }
+  std::pmr::memory_resource* memory_of_copies(std::uint32_t slot) override {
+    return has_rows(slot) ? rows().memory_of_copies(slot) : std::pmr::get_default_resource();
   }
   std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const override {
     return rows().rows_since(slot, clock);

@@ -40,7 +40,7 @@ auto inspect(Inspector& f, row_segment_spec& x) {
 template <class Inspector>
 auto inspect(Inspector& f, rows_spec& x) {
   return f(caf::meta::type_name("tidegate::rows_spec"), x.dim, x.capacity, x.init, x.lifetime,
-           x.segments);
+           x.segments, x.memory);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_spec& x) {

@@ -44,6 +44,7 @@ struct node_options {
   policies::group_member member;     // of the shard's group; of an aggregator: incarnation
   std::string job;                   // of the aggregator
   std::string run_dir;               // of shards: where checkpoints are
+  std::string rows_dir;              // of shards: where rows are that do not fit their memory
   device_options device;             // of shards
   std::vector<std::string> plugins;  // of shards and aggregators: paths of shared libraries
   std::uint32_t plugin_timeout_ms = 10'000;

@@ -97,6 +97,7 @@ status run_shard(const node_options& options) {
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<actors::shard>(home, system, index,
                                        shard_keeping{.run_dir = options.run_dir,
+                                                     .rows_dir = options.rows_dir,
                                                      .coordinator = coordinator,
                                                      .token = token,
                                                      .device = options.device});

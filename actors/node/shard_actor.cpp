@@ -33,6 +33,7 @@ status shard::open_store() {
 
 shard::behavior_type shard::make_behavior() {
   if (auto opened = open_store(); !opened.ok()) give_up(opened);
+  store_->set_rows_folder(keeping_.rows_dir);
   shard_port& port = *this;
   shell_.emplace(shells_home(), *store_, port, index_);
   sink_ = std::make_unique<frame_mailbox>(*shell_, shells_home(), *this, home());
@@ -101,6 +102,7 @@ caf::result<done_atom> shard::change_membership(const policies::membership_call&
 }
 
 caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+  for (const auto& line : store_->accounts_of_rows()) runtime::log::info(line);
   shell_->close_job(call.token);
   return done_atom::value;
 }

@@ -19,9 +19,11 @@
 
 namespace tidegate::actors {
 
-// Where a shard's checkpoints are, and who hears of them; only used when a job has any.
+// Where a shard's checkpoints are, and who hears of them, only used when a job has any; and
+// where rows are that do not fit their memory.
 struct shard_keeping {
   std::string run_dir;
+  std::string rows_dir;  // as node_options
   std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run
   device_options device;

@@ -70,6 +70,7 @@ class hosted {
     if (!home) return home.error();
     const auto node = spawn_on<shard>(**home, system, key.shard,
                                       shard_keeping{.run_dir = options.run_dir,
+                                                    .rows_dir = options.rows_dir,
                                                     .coordinator = place,
                                                     .token = options.token,
                                                     .device = options.device});

@@ -94,6 +94,9 @@ runtime::expected<row_table> row_calls::open(std::string_view name, std::uint32_
     if (auto set = policies::set_lifetime(lifetime, options->capacity, spec.rows); !set.ok())
       return wrong(set);
     spec.shape = {options->parts.value_or(policies::row_parts_default)};
+    if (auto set = policies::set_memory(options->memory, spec.shape.front(), spec.rows);
+        !set.ok())
+      return wrong(set);
   }
   const auto opened = home_.open(request);
   if (!opened) return fail(opened.error());

@@ -57,6 +57,8 @@ status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps) {
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
+  const auto memory = memory_of(table);
+  if (!memory) return memory.error();
   for (const auto& chunk : chunks) {
     runtime::row_part_options options;
     options.rows = {.name = table.name,
@@ -67,7 +69,8 @@ status row_store::add_table(const policies::open_table_call& table,
                     .initial = kind_of(table.rows.init),
                     .initial_scale = table.rows.init.value,
                     .segments = segments_of(table.rows),
-                    .page_lead = lead_of(chunk.slot)};
+                    .page_lead = lead_of(chunk.slot),
+                    .memory = *memory};
     options.lifetime = policies::part_lifetime(table.rows.lifetime, parts);
     options.keeps = keeps;
     const auto most_candidates = options.lifetime.candidates > 0
@@ -83,6 +86,32 @@ status row_store::add_table(const policies::open_table_call& table,
                                                    .batch_bytes = 0});
   }
   return {};
+}
+
+runtime::expected<std::shared_ptr<runtime::row_memory>> row_store::memory_of(
+    const policies::open_table_call& table) {
+  if (table.rows.memory == 0) return std::shared_ptr<runtime::row_memory>();
+  auto& known = memories_[table.table];
+  if (auto memory = known.lock()) return memory;
+  auto memory = runtime::row_memory::create(
+      {.table = table.name, .folder = folder_, .bytes = table.rows.memory});
+  if (memory) known = *memory;
+  return memory;
+}
+
+std::vector<std::string> row_store::accounts() const {
+  const auto in_mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20U) + " MiB"; };
+  std::vector<std::string> lines;
+  for (const auto& [table, known] : memories_) {
+    const auto memory = known.lock();
+    if (!memory) continue;
+    const auto figures = memory->so_far();
+    lines.push_back("table " + memory->table() + ": " + in_mib(figures.bytes) +
+                    " of its rows in memory, where " + in_mib(memory->bytes_max()) +
+                    " may be, and " + in_mib(figures.bytes_reserved) + " of the disk; read " +
+                    in_mib(figures.bytes_read) + ", dropped " + in_mib(figures.bytes_dropped));
+  }
+  return lines;
 }
 
 // Bounded by what the core admits, which has no sizes to begin with.
@@ -180,39 +209,62 @@ void row_store::describe(std::uint32_t slot, policies::chunk_description& about)
 
 std::uint64_t row_store::rows_since(std::uint32_t slot, std::uint64_t clock) const {
   std::uint64_t count = 0;
-  parts_.at(slot).rows.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
-    count += row.use.clock >= clock ? 1 : 0;
-  });
+  parts_.at(slot).rows.visit_uses(
+      [&](std::uint64_t, const runtime::row_use& use) { count += use.clock >= clock ? 1 : 0; });
   return count;
 }
+
+namespace {
+
+void copy_candidates(const runtime::row_part& part, std::span<float> to) {
+  std::vector<std::uint64_t> ids;
+  std::vector<runtime::row_use> uses;
+  part.copy_candidates(ids, uses);
+  TIDEGATE_ASSERT(to.size() == ids.size() * policies::numbers_floats,
+                  "as many as were described");
+  const bool forgets =
+      runtime::is_planted(runtime::planted_bug::row_candidates_not_in_checkpoints);
+  for (std::size_t at = 0; at < ids.size(); ++at)
+    write_numbers(ids[at], forgets ? runtime::row_use() : uses[at],
+                  to.data() + at * policies::numbers_floats);
+}
+
+// Values or states of rows that were pushed at this clock or later.
+void copy_floats(const runtime::row_part& part, std::uint64_t since, std::size_t i,
+                 std::span<float> to) {
+  // Where each row goes, as rows come in the order in which they lie.
+  std::vector<std::size_t> places;
+  places.reserve(part.rows());
+  std::size_t count = 0;
+  part.visit_uses([&](std::uint64_t, const runtime::row_use& use) {
+    places.push_back(count);
+    count += use.clock >= since ? 1 : 0;
+  });
+  part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
+    if (row.use.clock < since) return;
+    const auto from = i == policies::values_array ? row.values : row.state;
+    TIDEGATE_ASSERT((places[at] + 1) * from.size() <= to.size(), "rows as they were described");
+    std::copy(from.begin(), from.end(), to.data() + places[at] * from.size());
+  });
+}
+
+}  // namespace
 
 void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& about,
                          std::size_t i, std::span<float> to) const {
   const auto& part = parts_.at(slot).rows;
-  if (i == policies::candidates_array) {
-    std::vector<std::uint64_t> ids;
-    std::vector<runtime::row_use> uses;
-    part.copy_candidates(ids, uses);
-    TIDEGATE_ASSERT(to.size() == ids.size() * policies::numbers_floats,
-                    "as many as were described");
-    for (std::size_t at = 0; at < ids.size(); ++at)
-      write_numbers(ids[at], uses[at], to.data() + at * policies::numbers_floats);
-    if (runtime::is_planted(runtime::planted_bug::row_candidates_not_in_checkpoints))
-      for (std::size_t at = 0; at < ids.size(); ++at)
-        write_numbers(ids[at], {}, to.data() + at * policies::numbers_floats);
+  if (i == policies::candidates_array) return copy_candidates(part, to);
+  TIDEGATE_ASSERT(to.size() == policies::stored_floats(about, i), "as many as were described");
+  if (i == policies::numbers_array) {
+    auto* into = to.data();
+    part.visit_uses([&](std::uint64_t id, const runtime::row_use& use) {
+      write_numbers(id, use, into);
+      into += policies::numbers_floats;
+    });
+    TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
     return;
   }
-  TIDEGATE_ASSERT(to.size() == policies::stored_floats(about, i), "as many as were described");
-  const auto since = about.needs_base() && i < policies::numbers_array ? about.row_since : 0;
-  auto* into = to.data();
-  part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
-    if (row.use.clock < since) return;
-    if (i == policies::values_array) std::copy(row.values.begin(), row.values.end(), into);
-    if (i == policies::states_array) std::copy(row.state.begin(), row.state.end(), into);
-    if (i == policies::numbers_array) write_numbers(row.id, row.use, into);
-    into += policies::row_floats(about, i);
-  });
-  TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
+  copy_floats(part, about.needs_base() ? about.row_since : 0, i, to);
   if (i == policies::states_array &&
       runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
     std::fill(to.begin(), to.end(), 0.0F);

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/checkpoint/reader.hpp"
@@ -17,6 +20,7 @@
 #include "policies/shard/core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
+#include "runtime/memory/file_resource.hpp"
 #include "runtime/parts/row_part.hpp"
 
 namespace tidegate::actors {
@@ -28,8 +32,15 @@ class row_store {
   explicit row_store(std::shared_ptr<runtime::memory_source> source)
       : payloads_(std::move(source)) {}
 
+  // Where rows lie that do not fit the memory of their table; before such a table is added.
+  void set_folder(std::string folder) {
+    folder_ = std::move(folder);
+    copies_ = std::make_unique<runtime::file_resource>(folder_);
+  }
+
   // Makes parts, without rows. `keeps`: versions before the current one that may be read.
-  // Errors: invalid_argument (numbers that no table can have), io_error (no address space).
+  // Errors: invalid_argument (numbers that no table can have, or a folder where nothing would
+  // be won), io_error (no address space, or no file).
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps);
@@ -48,7 +59,7 @@ class row_store {
     std::span<const std::byte> batch;
   };
   // Makes the step of these batches, which ascend in rank. Errors: over_limit (the part is
-  // full).
+  // full), no_space and io_error (the disk).
   runtime::status apply(const effects::apply& step, std::span<const input> from);
   std::span<const std::byte> sum_of(std::uint32_t slot, std::uint64_t clock) const {
     return parts_.at(slot).rows.sum_of(clock);
@@ -70,6 +81,11 @@ class row_store {
   void describe(std::uint32_t slot, policies::chunk_description& about) const;
   // Rows whose last push is of this clock or a later one.
   std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const;
+  // Where copies of the part are kept: those of a table that does not fit memory would not.
+  std::pmr::memory_resource* memory_of_copies(std::uint32_t slot) const {
+    if (parts_.at(slot).rows.table().lies_in_file()) return copies_.get();
+    return std::pmr::get_default_resource();
+  }
   // Copies array `i` of a checkpoint of the part, which this is the description of
   // (policies/checkpoint/image.hpp), as it is after the last step.
   void copy_out(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
@@ -87,6 +103,9 @@ class row_store {
   runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
                                                     std::span<const std::byte> bytes);
 
+  // What tables larger than memory have done, a line each for people.
+  std::vector<std::string> accounts() const;
+
   // Payloads and answers that are not back.
   std::size_t leased() const noexcept { return payloads_.leased(); }
   const runtime::row_part& part(std::uint32_t slot) const { return parts_.at(slot).rows; }
@@ -101,7 +120,14 @@ class row_store {
     std::uint64_t batch_bytes = 0;
   };
 
-  std::map<std::uint32_t, part_state> parts_;  // by slot
+  // The memory that parts of this table share, null where all of it is in memory.
+  runtime::expected<std::shared_ptr<runtime::row_memory>> memory_of(
+      const policies::open_table_call& table);
+
+  std::string folder_;
+  std::unique_ptr<runtime::file_resource> copies_;
+  std::map<std::uint32_t, std::weak_ptr<runtime::row_memory>> memories_;  // by table
+  std::map<std::uint32_t, part_state> parts_;                             // by slot
   runtime::size_pools payloads_;
   std::vector<runtime::batch_merger::input> inputs_;  // of the step being made
 };

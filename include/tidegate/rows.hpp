@@ -68,6 +68,10 @@ struct row_table_options {
   // with the least sum of squares).
   std::optional<std::uint64_t> evict_rows = std::nullopt;
   std::optional<std::string> evict_by = std::nullopt;
+  // Bytes of values and optimizer state that each shard keeps in memory, 64 KiB for each part
+  // and more: the rest lies in a file, and rows used last stay. All is in memory where it is
+  // not given.
+  std::optional<std::uint64_t> memory = std::nullopt;
   // In the order of the columns, 1 to 8, with all columns of a row together: in place of
   // `optimizer`, `init_uniform` and `init_constant`. None: all columns are alike.
   std::vector<row_segment> segments = {};

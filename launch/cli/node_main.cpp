@@ -79,6 +79,7 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.token = token;
   options.index = line.index;
   options.run_dir = line.run_dir;
+  options.rows_dir = spec.rows_dir.empty() ? line.run_dir : spec.rows_dir;
   options.job = line.job;
   options.transport = spec.transport;
   options.device = {

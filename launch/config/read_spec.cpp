@@ -32,6 +32,10 @@ bool is_host(std::string_view host) {
                      [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
+bool is_absolute_path(std::string_view path) {
+  return path.starts_with('/');
+}
+
 bool is_device(std::string_view name) {
   return runtime::devices::parse_device_name(name).has_value();
 }
@@ -85,6 +89,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   from.choice<policies::memory_rule>("memory_check", into.memory_check, memory_words);
   read_chunks(from, into);
+  from.text("rows_dir", into.rows_dir, is_absolute_path);
   if (from.get("plugins") != nullptr && !read_words(from, "plugins", into.plugins))
     into.plugins.clear();
   std::uint64_t plugin_ms = into.plugin_timeout_ms;

@@ -203,6 +203,13 @@ bool read_segments(const section& from, const policies::optimizer_spec& base,
   return ok;
 }
 
+// Returns false where it is given and not right.
+bool read_memory(const section& from, std::uint64_t parts, policies::rows_spec& into) {
+  using namespace runtime::limits;
+  return from.get("memory") == nullptr ||
+         from.bytes("memory", into.memory, parts * part_memory_min, row_memory_max, 1);
+}
+
 // A table of rows. Returns false where its numbers are not right.
 bool read_rows(const section& from, const policies::optimizer_spec& base,
                policies::table_spec& into) {
@@ -219,7 +226,8 @@ bool read_rows(const section& from, const policies::optimizer_spec& base,
                   read_segments(from, base, into.rows.segments) &&
                   read_number(from, "capacity", runtime::limits::table_rows_max, capacity) &&
                   read_number(from, "parts", runtime::limits::row_parts_max, parts) &&
-                  read_lifetime(from, capacity, into.rows);
+                  read_lifetime(from, capacity, into.rows) &&
+                  read_memory(from, parts.value_or(policies::row_parts_default), into.rows);
   if (!ok) return false;
   into.rows.dim = static_cast<std::uint32_t>(dim);
   into.shape = {parts.value_or(policies::row_parts_default)};
@@ -229,7 +237,7 @@ bool read_rows(const section& from, const policies::optimizer_spec& base,
 }
 
 void refuse_keys_of_rows(const section& from) {
-  for (const auto* key : {"dim", "segments", "capacity", "parts", "admit", "evict"})
+  for (const auto* key : {"dim", "segments", "capacity", "parts", "admit", "evict", "memory"})
     if (from.get(key) != nullptr) from.wrong(key, "does not belong to a dense table");
 }
 

@@ -80,6 +80,10 @@ std::string lifetime_text(const policies::rows_spec& rows) {
   return text;
 }
 
+std::string rows_memory_text(const policies::rows_spec& rows) {
+  return rows.memory == 0 ? "" : "\n        memory: " + format_bytes(rows.memory);
+}
+
 std::string init_text(const policies::init_spec& first) {
   using kind = policies::init_kind;
   if (first.kind == kind::pushed) return "{pushed: true}";
@@ -104,7 +108,8 @@ std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
   const auto form = t.has_rows() ? "rows: dynamic\n        dim: " + std::to_string(t.rows.dim) +
-                                       lifetime_text(t.rows) + "\n        parts: " + shape
+                                       lifetime_text(t.rows) + rows_memory_text(t.rows) +
+                                       "\n        parts: " + shape
                                  : "shape: [" + shape + "]";
   return "      " + quote(t.name) + ":\n        " + form + "\n" + steps_text(t);
 }
@@ -219,6 +224,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
   text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
+  if (!spec.rows_dir.empty()) text += "  rows_dir: " + quote(spec.rows_dir) + "\n";
   text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";

@@ -70,6 +70,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                      .elements = t.size(),
                      .bytes = t.has_rows() ? 0 : t.size() * sizeof(float),
                      .row_dim = t.rows.dim,
+                     .row_memory = t.rows.memory,
                      .chunks = placed[i].size(),
                      .chunks_per_shard = {},
                      .optimizers = {}};

@@ -28,6 +28,8 @@ struct table_plan {
   std::uint64_t elements = 0;
   std::uint64_t bytes = 0;    // of parameters; 0 of a table of rows, which are made as it runs
   std::uint32_t row_dim = 0;  // of a table of rows, whose parts are its chunks
+  // Bytes of rows that each shard keeps in memory, the rest in a file; 0: all.
+  std::uint64_t row_memory = 0;
   std::uint64_t chunks = 0;
   std::vector<std::uint64_t> chunks_per_shard;
   std::vector<policies::optimizer_kind> optimizers;  // one, or those of segments

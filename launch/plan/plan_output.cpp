@@ -55,6 +55,12 @@ std::string optimizers_of(const table_plan& table) {
   return text;
 }
 
+std::string size_of(const table_plan& table) {
+  if (table.row_dim == 0) return bytes_for_people(table.bytes);
+  if (table.row_memory == 0) return "as made";
+  return "as made, " + bytes_for_people(table.row_memory) + " in memory of each shard";
+}
+
 std::string job_rows(const job_plan& job) {
   std::string text = "\njob " + job.name + ": " + std::to_string(job.workers) +
                      (job.workers == 1 ? " worker, " : " workers, ") + job.policy;
@@ -69,8 +75,8 @@ std::string job_rows(const job_plan& job) {
     rows.push_back(
         {t.name,
          t.row_dim > 0 ? "rows of " + std::to_string(t.row_dim) : std::to_string(t.elements),
-         t.row_dim > 0 ? "as made" : bytes_for_people(t.bytes), std::to_string(t.chunks),
-         optimizers_of(t), per_shard(t.chunks_per_shard)});
+         size_of(t), std::to_string(t.chunks), optimizers_of(t),
+         per_shard(t.chunks_per_shard)});
   }
   return text + format_table(rows, {1, 2, 3});
 }
@@ -174,6 +180,7 @@ std::string plan_json(const cluster_plan& plan) {
                         {"chunks_per_shard", t.chunks_per_shard},
                         {"optimizer", optimizers_of(t)}});
       if (t.row_dim > 0) tables.back()["row_dim"] = t.row_dim;
+      if (t.row_memory > 0) tables.back()["row_memory"] = t.row_memory;
     }
     root["jobs"].push_back({{"name", j.name},
                             {"policy", j.policy},

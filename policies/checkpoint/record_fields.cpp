@@ -1,6 +1,7 @@
 #include "policies/checkpoint/record_fields.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
 #include <utility>
@@ -94,7 +95,8 @@ json encode_rows(const rows_spec& rows) {
               rows.lifetime.candidates,
               rows.lifetime.unseen,
               rows.lifetime.rows,
-              static_cast<std::uint32_t>(rows.lifetime.by)};
+              static_cast<std::uint32_t>(rows.lifetime.by),
+              rows.memory};
   for (const auto& segment : rows.segments) {
     all.push_back(segment.columns);
     all.push_back(static_cast<std::uint32_t>(segment.init.kind));
@@ -106,8 +108,20 @@ json encode_rows(const rows_spec& rows) {
 
 namespace {
 
-constexpr std::size_t rows_numbers = 9;
+constexpr std::size_t rows_numbers = 10;
 constexpr std::size_t segment_numbers = 3 + optimizer_numbers;
+
+// Returns how many of so many numbers are the table's, before those of its segments; 0 of no
+// record that there can be. Records before tables larger than memory have 9, those before
+// lifetimes of rows 4 and no segments.
+std::size_t table_numbers(std::size_t size) {
+  if (size == 4) return size;
+  for (const auto own : {rows_numbers, rows_numbers - 1})
+    if (size >= own && (size - own) % segment_numbers == 0 &&
+        (size - own) / segment_numbers <= runtime::limits::row_segments_max)
+      return own;
+  return 0;
+}
 
 bool is_init(std::uint64_t kind, std::uint64_t value) {
   return kind < 2 && value <= any_32;
@@ -146,17 +160,17 @@ std::vector<row_segment_spec> segments_of(std::span<const std::uint64_t> numbers
 
 rows_spec decode_rows(json_fields& fields, status& problem) {
   if (!fields.has("rows") || fields.array("rows").empty()) return {};
-  // Records before lifetimes of rows have 4 numbers.
   const auto size = fields.array("rows").size();
-  const bool has_segments =
-      size > rows_numbers && (size - rows_numbers) % segment_numbers == 0 &&
-      (size - rows_numbers) / segment_numbers <= runtime::limits::row_segments_max;
-  auto numbers =
-      row(fields, "rows", size == 4 || has_segments ? size : rows_numbers, any_64, problem);
-  if (size == 4) numbers.resize(rows_numbers);
+  const auto own = table_numbers(size);
+  const auto all = row(fields, "rows", own > 0 ? size : rows_numbers, any_64, problem);
+  const auto of_table = std::span(all).first(own > 0 ? own : rows_numbers);
+  std::array<std::uint64_t, rows_numbers> numbers{};
+  numbers[4] = 1;
+  std::copy(of_table.begin(), of_table.end(), numbers.begin());
   if (numbers[0] == 0 || numbers[0] > runtime::limits::row_dim_max || numbers[1] == 0 ||
       numbers[1] > runtime::limits::table_rows_max || !is_init(numbers[2], numbers[3]) ||
-      numbers[4] > any_32 || numbers[8] >= std::size(runtime::eviction_orders)) {
+      numbers[4] > any_32 || numbers[8] >= std::size(runtime::eviction_orders) ||
+      numbers[9] > runtime::limits::row_memory_max) {
     if (problem.ok()) problem = {errc::corrupt, "'rows' are of no table that there can be"};
     return {};
   }
@@ -165,12 +179,13 @@ rows_spec decode_rows(json_fields& fields, status& problem) {
       .dim = dim,
       .capacity = numbers[1],
       .init = init_of(numbers[2], numbers[3]),
-      .lifetime = {.admit_count = size == 4 ? 1 : static_cast<std::uint32_t>(numbers[4]),
+      .lifetime = {.admit_count = static_cast<std::uint32_t>(numbers[4]),
                    .candidates = numbers[5],
                    .unseen = numbers[6],
                    .rows = numbers[7],
                    .by = runtime::eviction_orders[numbers[8]]},
-      .segments = segments_of(std::span(numbers).subspan(rows_numbers), dim, problem)};
+      .segments = segments_of(std::span(all).subspan(of_table.size()), dim, problem),
+      .memory = numbers[9]};
   if (is_valid(rows.lifetime, rows.capacity)) return rows;
   if (problem.ok()) problem = {errc::corrupt, "'rows' come and go as in no table"};
   return {};

@@ -21,7 +21,8 @@ namespace limits = runtime::limits;
 
 namespace {
 
-// Those of the checkpoint with their optimizers of then, and what the YAML has besides.
+// Those of the checkpoint with their optimizers of then, and what the YAML has besides. How
+// much of a table is in memory is for the machine of today to say.
 std::vector<table_spec> first_tables(const job_record& job) {
   if (!job.restored) return job.spec.tables;
   std::vector<table_spec> all;
@@ -33,10 +34,24 @@ std::vector<table_spec> first_tables(const job_record& job) {
     result.shape = table.shape;
     result.optimizer = table.optimizer;
     result.rows = table.rows;
+    for (const auto& declared : job.spec.tables)
+      if (declared.name == table.name) result.rows.memory = declared.rows.memory;
   }
   for (const auto& declared : job.spec.tables)
     if (!restored.contains(declared.name)) all.push_back(declared);
   return all;
+}
+
+std::string memory_text(const rows_spec& rows) {
+  if (rows.memory == 0) return "";
+  return ", of which each shard keeps " + std::to_string(rows.memory) + " bytes in memory";
+}
+
+// The rows that are asked for; a table that was restored keeps the memory that it has.
+rows_spec rows_of(const table_spec& asked, const table_state& known) {
+  auto rows = asked.rows;
+  if (known.restored) rows.memory = known.spec.rows.memory;
+  return rows;
 }
 
 }  // namespace
@@ -100,14 +115,14 @@ void table_catalog::attach(const table_state& known, const table_request& reques
                       " values, not " + std::to_string(asked.rows.dim),
                   out);
   const bool is_other =
-      asked.has_rows() ? request.options_given &&
-                             (known.spec.shape != asked.shape || known.spec.rows != asked.rows)
+      asked.has_rows() ? request.options_given && (known.spec.shape != asked.shape ||
+                                                   known.spec.rows != rows_of(asked, known))
                        : known.spec.shape != asked.shape;
   if (is_other)
     return refuse(
         requester, errc::invalid_argument,
         name + (asked.has_rows()
-                    ? " exists with another capacity, parts, init, lifetime or segments"
+                    ? " exists with another capacity, parts, init, lifetime, segments or memory"
                     : " exists with another shape"),
         out);
   if ((request.optimizer_given && known.spec.optimizer != asked.optimizer) ||
@@ -185,7 +200,8 @@ void table_catalog::opened(std::int64_t now, const call_group& done, coordinator
       now, "table_open",
       state_.jobs[table.job].spec.name + " " + table.spec.name + ": " +
           (table.spec.has_rows()
-               ? "rows of " + std::to_string(table.spec.rows.dim) + " in " + chunks + " parts"
+               ? "rows of " + std::to_string(table.spec.rows.dim) + " in " + chunks + " parts" +
+                     memory_text(table.spec.rows)
                : std::to_string(table.grant.elements) + " elements in " + chunks + " chunks"));
   for (const auto requester : done.waiting) out.answers.push_back({requester, {}, table.grant});
   state_.changes.let_leave(out);

@@ -25,6 +25,15 @@ status check_number(const std::string& name, std::uint64_t value, std::uint64_t 
   return refused(name + " " + std::to_string(value), "1 to " + std::to_string(most));
 }
 
+// A part that had less than a block would read each row anew.
+status check_memory(std::uint64_t bytes, std::uint64_t parts) {
+  const auto least = parts * runtime::limits::part_memory_min;
+  if (bytes >= least && bytes <= runtime::limits::row_memory_max) return {};
+  return refused(
+      "memory of " + std::to_string(bytes) + " bytes in " + std::to_string(parts) + " parts",
+      "64KiB for each part, " + std::to_string(least) + " bytes, to 16TiB");
+}
+
 status check_segments(const table_spec& table) {
   const auto& segments = table.rows.segments;
   constexpr auto most = runtime::limits::row_segments_max;
@@ -66,6 +75,9 @@ status check_rows(const table_spec& table, const job_spec& job) {
           check_number("capacity", table.rows.capacity, runtime::limits::table_rows_max);
       !room.ok())
     return room;
+  if (table.rows.memory > 0)
+    if (auto enough = check_memory(table.rows.memory, table.shape.front()); !enough.ok())
+      return enough;
   if (!is_valid(table.rows.lifetime, table.rows.capacity))
     return refused("such numbers of admission or eviction", "those of docs/yaml.md");
   const auto parts = table.shape.front();
@@ -147,6 +159,11 @@ status set_lifetime(const lifetime_options& options, std::optional<std::uint64_t
   return {};
 }
 
+status set_memory(std::optional<std::uint64_t> bytes, std::uint64_t parts, rows_spec& into) {
+  into.memory = bytes.value_or(0);
+  return bytes ? check_memory(*bytes, parts) : status();
+}
+
 status check_columns(const optimizer_spec& optimizer, const init_spec& init) {
   if (auto checked = runtime::check_row_optimizer(optimizer); !checked.ok()) return checked;
   if (optimizer.clip_value > 0) return refused("optimizer.clip_value of a table of rows", "0");
@@ -176,6 +193,7 @@ status check_table(const table_spec& table, const job_spec& job) {
     if (segment.optimizer.reduce != reduce)
       return refused("segments with different optimizer.reduce", "one for all of a row");
   if (table.has_rows() || !table.rows.segments.empty()) return check_rows(table, job);
+  if (table.rows.memory > 0) return refused("memory of a dense table", "only of rows");
   if (fits_optimizer(table, table.optimizer.kind)) return {};
   return refused("optimizer '" + std::string(runtime::optimizer_name(table.optimizer.kind)) +
                      "' steps tables of rows alone",

@@ -44,6 +44,11 @@ bool fits_optimizer(const table_spec& table, optimizer_kind kind) noexcept;
 runtime::status set_lifetime(const lifetime_options& options,
                              std::optional<std::uint64_t> capacity, rows_spec& into);
 
+// Puts the bytes of rows that a shard keeps in memory into `into`, whose table has so many
+// parts; without a number all are in memory. Errors: invalid_argument.
+runtime::status set_memory(std::optional<std::uint64_t> bytes, std::uint64_t parts,
+                           rows_spec& into);
+
 // Checks what columns of rows are stepped with and begin with. Errors: invalid_argument.
 runtime::status check_columns(const optimizer_spec& optimizer, const init_spec& init);
 

@@ -78,6 +78,9 @@ struct rows_spec {
   // In the order of the columns, `dim` of them together. None: all columns have `init`, and the
   // table's optimizer; else that is the first segment's.
   std::vector<row_segment_spec> segments = {};
+  // Bytes of values and states that each shard keeps in memory at most, the rest lies in a file
+  // (cluster_spec::rows_dir); 0: all is in memory.
+  std::uint64_t memory = 0;
 
   friend bool operator==(const rows_spec&, const rows_spec&) = default;
 };
@@ -274,7 +277,10 @@ struct cluster_spec {
   // steps its parameters; empty: in the host's memory.
   std::string device;
   std::uint64_t device_memory = 0;  // bytes of it that hold chunks; 0: all that they take
-  std::uint32_t replicas = 0;       // of each shard, below group_size_max
+  // Where shards have rows that do not fit their memory, on each host; empty: in the run
+  // folder.
+  std::string rows_dir;
+  std::uint32_t replicas = 0;  // of each shard, below group_size_max
   // The slots of processes that shards begin in, where they may move (shard_map); 0: each shard
   // has its own processes, and stays there.
   std::uint32_t slots = 0;

@@ -142,6 +142,11 @@ process_needs needs_of_aggregators(const cluster_spec& cluster, const job_spec& 
   return most;
 }
 
+// Each part of a table of rows is a segment of its own; a file lies over the middle of it.
+std::uint64_t mappings_of_parts(const table_spec& table, const table_places& placed) {
+  return placed.size() * (table.rows.memory > 0 ? 3 : 1);
+}
+
 // Of a worker of each job. Behind an aggregator, and over tcp, nothing is read in place.
 std::vector<std::uint64_t> mappings_of_jobs(const cluster_spec& cluster) {
   placement places(cluster.shards, cluster.chunk_bytes);
@@ -151,9 +156,9 @@ std::vector<std::uint64_t> mappings_of_jobs(const cluster_spec& cluster) {
     const bool in_place = cluster.transport != transport_kind::tcp &&
                           job.aggregators.kind == aggregators_kind::none;
     const auto placed = places.add(job.tables);
-    // Each part of a table of rows is a segment of its own.
     for (std::size_t i = 0; i < placed.size() && in_place; ++i)
-      mappings += job.tables[i].has_rows() ? placed[i].size() : mappings_of_array(placed[i]);
+      mappings += job.tables[i].has_rows() ? mappings_of_parts(job.tables[i], placed[i])
+                                           : mappings_of_array(placed[i]);
   }
   return all;
 }

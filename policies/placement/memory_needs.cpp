@@ -1,6 +1,7 @@
 #include "policies/placement/memory_needs.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "policies/model/kept_versions.hpp"
 #include "policies/model/state_layout.hpp"
@@ -44,7 +45,16 @@ std::uint64_t senders_to(const cluster_spec& cluster, const job_spec& job,
 struct shard_part_bytes {
   std::uint64_t parameters = 0;
   std::uint64_t states = 0;
+  std::uint64_t rows = 0;  // values and states of tables that are larger than that
 };
+
+// Each shard with a part of the table has as much of it in memory.
+void add_rows(const table_spec& table, const std::vector<chunk_place>& placed,
+              std::vector<shard_part_bytes>& parts) {
+  std::set<std::uint32_t> shards;
+  for (const auto& chunk : placed) shards.insert(chunk.shard);
+  for (const auto shard : shards) parts[shard].rows += table.rows.memory;
+}
 
 // By job, then shard.
 std::vector<std::vector<shard_part_bytes>> parts_of(const cluster_spec& cluster) {
@@ -53,20 +63,23 @@ std::vector<std::vector<shard_part_bytes>> parts_of(const cluster_spec& cluster)
   for (const auto& job : cluster.jobs) {
     auto& parts = all.emplace_back(cluster.shards);
     const auto placed = places.add(job.tables);
-    for (std::size_t i = 0; i < placed.size(); ++i)
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      // Rows are as many as will be pushed: nobody knows, but where they are bounded.
+      if (job.tables[i].rows.memory > 0) add_rows(job.tables[i], placed[i], parts);
       for (const auto& chunk : placed[i]) {
-        if (job.tables[i].has_rows()) continue;  // as many as will be pushed: nobody knows
+        if (job.tables[i].has_rows()) continue;
         const auto bytes = chunk.elements * sizeof(float);
         parts[chunk.shard].parameters += bytes;
         parts[chunk.shard].states += bytes * state_arrays(job.tables[i].optimizer.kind);
       }
+    }
   }
   return all;
 }
 
 void add_part(const cluster_spec& cluster, const job_spec& job, const host_spec* host,
               const shard_part_bytes& part, memory_needs& into) {
-  into.parameters += part.parameters;
+  into.parameters += part.parameters + part.rows;
   into.versions += part.parameters * versions_beside(cluster, job);
   into.states += part.states;
   into.gradients += part.parameters * in_flight * senders_to(cluster, job, host);

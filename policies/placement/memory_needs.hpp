@@ -18,13 +18,15 @@ struct memory_needs {
   std::string process;             // "shard-0"
   std::string host;                // by name; empty: the cluster names none
   bool is_beside_launcher = true;  // no prefix starts it, perhaps on another machine
-  std::uint64_t parameters = 0;    // the current version; of a worker: what it receives
-  std::uint64_t versions = 0;      // kept ones, and one per worker that may still read it
-  std::uint64_t states = 0;        // of optimizers
-  std::uint64_t gradients = 0;     // of workers; of shards: what is received and not summed
-  std::uint64_t sums = 0;          // kept for the other processes of the chain, or to hand on
-  std::uint64_t checkpoint = 0;    // the copy that is being written
-  std::uint64_t kept = 0;          // what a worker keeps, where its job says how much
+  // The current version, with what tables of rows keep in memory, states too, where that is
+  // bounded; of a worker: what it receives.
+  std::uint64_t parameters = 0;
+  std::uint64_t versions = 0;    // kept ones, and one per worker that may still read it
+  std::uint64_t states = 0;      // of optimizers
+  std::uint64_t gradients = 0;   // of workers; of shards: what is received and not summed
+  std::uint64_t sums = 0;        // kept for the other processes of the chain, or to hand on
+  std::uint64_t checkpoint = 0;  // the copy that is being written
+  std::uint64_t kept = 0;        // what a worker keeps, where its job says how much
 
   std::uint64_t total() const noexcept {
     return parameters + versions + states + gradients + sums + checkpoint + kept;

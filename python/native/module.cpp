@@ -66,6 +66,7 @@ void bind_options(nb::module_& module) {
       .def_rw("evict_unseen", &row_table_options::evict_unseen)
       .def_rw("evict_rows", &row_table_options::evict_rows)
       .def_rw("evict_by", &row_table_options::evict_by)
+      .def_rw("memory", &row_table_options::memory)
       .def_rw("segments", &row_table_options::segments);
   nb::class_<row_table>(module, "RowTable").def_prop_ro("dim", &row_table::dim);
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 from typing import Any, Callable
 
 import numpy as np
@@ -73,7 +75,7 @@ def test_rows_are_admitted_and_evicted(run: Run) -> None:
         with tidegate.session() as s:
             t = s.rows("user", 1, optimizer=tidegate.sgd(1.0), init=0.0, parts=1, admit_count=2, evict_unseen=3)
             few = s.rows("few", 1, optimizer=tidegate.ftrl(1.0, l1=0.5), init=0.0, parts=1, evict_rows=2, evict_by="lru")
-            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init, lifetime or segments"):
+            with pytest.raises(tidegate.InvalidArgumentError, match="another capacity, parts, init, lifetime, segments or memory"):
                 s.rows("few", 1, parts=1, init=0.0, evict_rows=3)
             with pytest.raises(tidegate.InvalidArgumentError, match="evict.by without evict.rows"):
                 s.rows("other", 1, evict_by="lfu")
@@ -94,6 +96,35 @@ def test_rows_are_admitted_and_evicted(run: Run) -> None:
     # Id 1 has its second push in clock 1, and is not seen from then until clock 4.
     assert run(train, workers=1, shards=1).returns == [[
         [[], [0]], [[1], [0, 1]], [[1, 2], [1, 2]], [[1, 2], [2, 3]], [[2], [3, 4]], [[2], [4, 5]]]]
+
+
+def test_rows_may_be_larger_than_memory(run: Run) -> None:
+    if subprocess.run(["stat", "--file-system", "--format=%T", tempfile.gettempdir()], capture_output=True, text=True,
+                      ).stdout.strip() in ("tmpfs", "ramfs"):
+        pytest.skip("the folder of a run lies in memory")
+
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            small = s.rows("small", 16, optimizer=tidegate.adam(0.1), parts=1, memory="64KiB")
+            assert s.rows("small", 16, optimizer=tidegate.adam(0.1), parts=1, memory="64KiB") is small
+            twin = s.rows("twin", 16, optimizer=tidegate.adam(0.1), init=0.0, parts=1)
+            other = s.rows("other", 16, optimizer=tidegate.adam(0.1), init=0.0, parts=1, memory=1 << 17)
+            with pytest.raises(tidegate.InvalidArgumentError, match="segments or memory"):
+                s.rows("small", 16, optimizer=tidegate.adam(0.1), parts=1, memory="1MiB")
+            with pytest.raises(tidegate.InvalidArgumentError, match="memory of 65536 bytes in 2 parts; allowed: 64KiB"):
+                s.rows("none", 16, parts=2, memory=65536)
+            for memory in ("4GB", "GiB", "-4KiB", "much", 0, -1, 1.5):
+                with pytest.raises(tidegate.InvalidArgumentError, match="memory .* of table 'none'; allowed"):
+                    s.rows("none", 16, memory=memory)  # type: ignore[arg-type]
+            ids = np.arange(3000) * 7
+            for clock in range(3):
+                for table in (small, twin, other):
+                    table.push(ids[clock * 500:], np.full((3000 - clock * 500, 16), 1.0 + clock, np.float32))
+                s.clock()
+            assert (twin.items()[1] == other.items()[1]).all()
+            return [len(small.items()[0])]
+
+    assert run(train, workers=1, shards=1).returns == [[3000]]
 
 
 def test_segments_have_optimizers_and_first_values_of_their_own(run: Run) -> None:

@@ -59,6 +59,7 @@ class RowTableOptions:
     evict_unseen: Optional[int]
     evict_rows: Optional[int]
     evict_by: Optional[str]
+    memory: Optional[int]
     segments: list[RowSegment]
     def __init__(self) -> None: ...
 

@@ -127,6 +127,21 @@ def _count(name: str, role: str, number: int, bits: int = 32) -> int:
     return int(number)
 
 
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def bytes_of(name: str, memory: Union[None, int, str]) -> Optional[int]:
+    """Returns the bytes of a number, or of a text as in a YAML file."""
+    if not isinstance(memory, str):
+        return memory
+    number, unit = memory[:-3], memory[-3:]
+    if unit not in _UNITS:
+        number, unit = memory, ""
+    if not (number.isascii() and number.isdigit()):
+        raise InvalidArgumentError(f"memory {memory!r} of table '{name}'; allowed: bytes, plain or with KiB, MiB, GiB")
+    return int(number) * _UNITS.get(unit, 1)
+
+
 def _set_init(options: Union[_native.RowTableOptions, _native.RowSegment], init: RowInit) -> None:
     if isinstance(init, Uniform):
         options.init_uniform = init.bound

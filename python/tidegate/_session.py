@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Union
 
 from . import _native
 from ._options import Optimizer, Segment, Uniform
-from ._rows import RowTable, dim_of, row_options_of
+from ._rows import RowTable, bytes_of, dim_of, row_options_of
 from ._state import State
 from ._table import Init, Shape, Table, options_of, shape_of
 from .errors import OutOfOrderError, TidegateError
@@ -94,7 +94,8 @@ class Session:
              init: Union[None, float, Uniform] = None, capacity: Optional[int] = None, parts: Optional[int] = None,
              admit_count: Optional[int] = None, admit_candidates: Optional[int] = None,
              evict_unseen: Optional[int] = None, evict_rows: Optional[int] = None,
-             evict_by: Optional[str] = None, segments: Iterable[Segment] = ()) -> RowTable:
+             evict_by: Optional[str] = None, memory: Union[None, int, str] = None,
+             segments: Iterable[Segment] = ()) -> RowTable:
         """Creates the table of rows of that name, or attaches to it: rows of `dim` float32 by 64-bit ids.
 
         The worker that comes first decides on the options; with others this raises InvalidArgumentError. A table that
@@ -112,13 +113,15 @@ class Session:
         `evict_by`: "lru" (those pushed longest ago, as where it is not given), "lfu" (pushed least often) or "l2" (with
         the least sum of squares). An id whose row is erased begins anew when it is pushed again.
 
+        `memory`: values and state that each shard keeps in memory, in bytes or as "4GiB": the rest lies in a file.
+
         `segments`: in place of `optimizer` and `init`, the columns of a row as up to 8 :class:`tidegate.Segment`, each
         with its own.
 
         Blocks until the table can be used.
         """
-        numbers = {"capacity": capacity, "parts": parts, "admit_count": admit_count,
-                   "admit_candidates": admit_candidates, "evict_unseen": evict_unseen, "evict_rows": evict_rows}
+        numbers = {"capacity": capacity, "parts": parts, "admit_count": admit_count, "admit_candidates": admit_candidates,
+                   "evict_unseen": evict_unseen, "evict_rows": evict_rows, "memory": bytes_of(name, memory)}
         segments = tuple(segments)
         asked = (dim, optimizer, init, evict_by, segments, *numbers.values())
         known = self._row_tables.get(name)

@@ -27,6 +27,10 @@ inline constexpr std::size_t row_segments_max = 8;    // that leases have room f
 inline constexpr std::uint32_t row_parts_max = 4096;  // of a table of rows
 inline constexpr std::uint64_t part_rows_max = 1ull << 30;
 inline constexpr std::uint64_t table_rows_max = 1ull << 36;
+// What stays in memory of a table of rows that is larger: of each of its parts at least, and of
+// the table on a shard at most.
+inline constexpr std::uint64_t part_memory_min = 64ull << 10;
+inline constexpr std::uint64_t row_memory_max = 1ull << 44;
 inline constexpr std::uint32_t name_bytes_max = 128;  // of jobs, tables, metrics
 inline constexpr std::uint32_t metrics_max = 64;      // named values per job
 inline constexpr std::uint32_t events_max = 65'536;   // kept by the coordinator

@@ -29,7 +29,8 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
   for (std::uint32_t index = 0; index < spec_.shards; ++index) {
     auto& home = new_home();
     shards_.push_back(actors::spawn_on<actors::shard>(
-        home, system, index, actors::shard_keeping{.device = {.name = spec_.device}}));
+        home, system, index,
+        actors::shard_keeping{.rows_dir = spec_.rows_dir, .device = {.name = spec_.device}}));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
                   index, std::uint32_t{0}, std::uint32_t{1}, home.address(),

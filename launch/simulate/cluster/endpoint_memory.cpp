@@ -70,9 +70,8 @@ served_values endpoint_memory::served_of(std::uint32_t slot,
     of[static_cast<std::size_t>(at - all.begin())] = {
         .exists = true, .clock = use.clock, .pushes = use.pushes};
   };
-  part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
-    note(uses.rows, row.id, row.use);
-  });
+  part.visit_uses(
+      [&](std::uint64_t id, const runtime::row_use& use) { note(uses.rows, id, use); });
   std::vector<std::uint64_t> ids;
   std::vector<runtime::row_use> counted;
   part.copy_candidates(ids, counted);

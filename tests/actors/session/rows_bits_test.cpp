@@ -12,6 +12,7 @@
 #include "runtime/optimizers/registry.hpp"
 #include "runtime/rows/initial_values.hpp"
 #include "tests/actors/session/session_fixture.hpp"
+#include "tests/support/disk_folder.hpp"
 #include "tests/support/row_lifetimes.hpp"
 #include "tests/support/workload.hpp"
 
@@ -54,6 +55,7 @@ struct setting {
   runtime::row_lifetime lifetime = {};                               // of the whole table
   std::vector<std::pair<std::uint32_t, std::string>> segments = {};  // columns, optimizers
   bool asks_ahead = false;  // for the rows of the next clock
+  bool lies_in_file = false;
 };
 
 row_table_options options_of(const setting& options) {
@@ -79,6 +81,7 @@ row_table_options options_of(const setting& options) {
     wanted.admit_count = lifetime.admit_count;
     wanted.admit_candidates = lifetime.candidates;
   }
+  if (options.lies_in_file) wanted.memory = options.parts * runtime::limits::part_memory_min;
   if (lifetime.unseen > 0) wanted.evict_unseen = lifetime.unseen;
   if (lifetime.rows > 0) {
     wanted.evict_rows = lifetime.rows;
@@ -106,7 +109,9 @@ runtime::status work(session& s, const setting& options) {
 
 std::string hash_of(const setting& options, runtime::loopback_options network_options = {}) {
   runtime::loopback_network network(network_options);
-  local_cluster cluster(small_cluster(options.shards, workers, options.consistency), [&] {
+  auto spec = small_cluster(options.shards, workers, options.consistency);
+  spec.rows_dir = disk_folder().value_or("");
+  local_cluster cluster(spec, [&] {
     return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
   });
   std::atomic<int> finished{0};
@@ -298,6 +303,18 @@ TEST(session_rows, have_the_same_bits_with_segments_on_any_shards) {
   EXPECT_EQ(hashes.size(), 1U);
   std::swap(options.segments[0].second, options.segments[1].second);
   EXPECT_FALSE(hashes.contains(hash_of(options)));
+}
+
+TEST(session_rows, have_the_same_bits_where_they_lie_in_a_file) {
+  if (!disk_folder()) GTEST_SKIP() << "no folder on a disk";
+  setting options;
+  options.optimizer = "adam";
+  options.lifetime = {.rows = 50, .by = runtime::eviction_order::l2};
+  const auto expected = hash_of(options);
+  options.lies_in_file = true;
+  EXPECT_EQ(hash_of(options), expected);
+  options.shards = 3;
+  EXPECT_EQ(hash_of(options), expected);
 }
 
 TEST(session_rows, go_through_under_every_policy) {

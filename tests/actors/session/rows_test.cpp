@@ -142,6 +142,14 @@ TEST_F(session_row_table, that_are_wrong_are_refused_and_change_nothing) {
     wrong.admit_count = 0;
     expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
            "admit.count 0; allowed: 1 to 65535");
+    for (const std::uint64_t bytes : {0U, 4U * 65'535U}) {
+      wrong = {};
+      wrong.parts = 4;
+      wrong.memory = bytes;
+      expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
+             "options of table 'other': memory of " + std::to_string(bytes) +
+                 " bytes in 4 parts; allowed: 64KiB for each part, 262144 bytes, to 16TiB");
+    }
     table_options dense;
     dense.optimizer.name = "ftrl";
     expect(s.open_table("other", {4}, dense).error(), errc::invalid_argument,
@@ -157,7 +165,8 @@ TEST_F(session_row_table, that_are_full_say_so) {
         ids_t ids(2000);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
         expect(t.push(ids, floats(4000, 1.0F)).wait(), errc::refused,
-               "no room for more rows; give the table a larger capacity");
+               "no room for more rows; give the table a larger capacity, or what does not fit "
+               "its memory a larger disk");
       },
       100);
 }

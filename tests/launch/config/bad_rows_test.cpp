@@ -65,6 +65,18 @@ INSTANTIATE_TEST_SUITE_P(
             "    tables: {t: {rows: dynamic, segments: [{columns: 3, optimizer: momentum}]}}\n",
             "c.yaml:5:17: jobs.j.tables.t", "segments[0]: optimizer 'momentum' does not",
             "rowwise_adagrad, ftrl, group_adagrad"},
+        bad_job{"    tables: {t: {rows: dynamic, dim: 4, memory: 0}}\n", "c.yaml:5:49", "0",
+                "64KiB for each part to 16TiB"},
+        bad_job{"    tables: {t: {rows: dynamic, dim: 4, memory: 4095KiB}}\n", "c.yaml:5:49",
+                "4095KiB", "64KiB for each part to 16TiB"},
+        bad_job{"    tables: {t: {rows: dynamic, dim: 4, parts: 3, memory: 191KiB}}\n",
+                "c.yaml:5:59", "191KiB", "64KiB for each part to 16TiB"},
+        bad_job{"    tables: {t: {rows: dynamic, dim: 4, memory: much}}\n", "c.yaml:5:49",
+                "'much' is no size in bytes", "64KiB for each part to 16TiB"},
+        bad_job{"    tables: {t: {rows: dynamic, dim: 4, memory: 16385GiB}}\n", "c.yaml:5:49",
+                "16385GiB", "64KiB for each part to 16TiB"},
+        bad_job{"    tables: {t: {shape: [4], memory: 1GiB}}\n", "c.yaml:5:38",
+                "does not belong to a dense table", "only with rows"},
         bad_job{"    tables: {t: {shape: [4], segments: [{columns: 4}]}}\n", "c.yaml:5:40",
                 "does not belong to a dense table", "only with rows"}));
 

@@ -36,6 +36,7 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   EXPECT_EQ(a->shards, b->shards);
   EXPECT_EQ(a->device, b->device);
   EXPECT_EQ(a->device_memory, b->device_memory);
+  EXPECT_EQ(a->rows_dir, b->rows_dir);
   EXPECT_EQ(a->shard_hosts, b->shard_hosts);
   EXPECT_EQ(a->transport, b->transport);
   EXPECT_EQ(a->chunk_bytes, b->chunk_bytes);
@@ -56,7 +57,8 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
                            "dim: 4, admit: {count: 3}", "dim: 4, evict: {unseen: 9 clocks}",
                            "dim: 4, admit: {count: 2, candidates: 5}, evict: {unseen: 9 "
                            "clocks, rows: 80, by: lfu}",
-                           "dim: 4, optimizer: {name: group_adagrad, l21: 0.5}"})
+                           "dim: 4, optimizer: {name: group_adagrad, l21: 0.5}",
+                           "dim: 4, parts: 8, memory: 4GiB", "dim: 4, memory: 5000001"})
     expect_round_trip(fashion_yaml(),
                       {"jobs.mlp.optimizer={name: adagrad}",
                        std::string("jobs.mlp.tables.user={rows: dynamic, ") + rows + "}"});
@@ -178,6 +180,10 @@ TEST(write_yaml, keeps_text_that_yaml_would_read_otherwise) {
   expect_round_trip(
       with_job("    env: {A: 'null', B: '', C: \"a\\n\\t\\\"b\\\\\", D: '{x: 1}', "
                "E: 'ünï'}\n    tables: {'a: b#c': {shape: [1]}, '1': {shape: [2]}}\n"));
+}
+
+TEST(write_yaml, keeps_where_rows_lie) {
+  expect_round_trip(fashion_yaml(), {"cluster.rows_dir=/a disk/\"rows\""});
 }
 
 TEST(write_yaml, keeps_what_a_table_takes_over_from_its_job) {

@@ -96,6 +96,23 @@ TEST(plan, spreads_the_parts_of_tables_of_rows) {
   EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["jobs"][0]["tables"][0]["row_dim"], 16);
 }
 
+TEST(plan, says_how_much_of_a_table_of_rows_is_in_memory) {
+  const auto plan = make_plan(*parse_cluster(
+      fashion_yaml(), "c.yaml",
+      {"jobs.mlp.optimizer={name: adagrad}",
+       "jobs.mlp.tables={user: {rows: dynamic, dim: 16, parts: 9, memory: 48MiB}}"}));
+  EXPECT_THAT(
+      plan_text(plan),
+      testing::ContainsRegex("user +rows of 16 +as made, 48.0 MiB in memory of each shard +9"));
+  EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["jobs"][0]["tables"][0]["row_memory"],
+            48 << 20);
+  for (const auto& shard : plan.memory) {
+    if (shard.process.starts_with("shard")) {
+      EXPECT_EQ(shard.parameters, 48U << 20U) << "and that is all it takes";
+    }
+  }
+}
+
 TEST(plan, adds_up_memory_per_shard) {
   const auto plan = fashion_plan();
   const std::uint64_t weight = 256 * 784 * 4;

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "policies/model/row_rules.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::policies {
@@ -190,7 +191,8 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   about.elements = 1;
   about.rows = {.dim = 5,
                 .capacity = 60,
-                .lifetime = {.admit_count = 2, .candidates = 40, .unseen = 7, .rows = 60}};
+                .lifetime = {.admit_count = 2, .candidates = 40, .unseen = 7, .rows = 60},
+                .memory = 1ULL << 33U};
   about.row_count = 4;
   about.row_state = 10;
   about.candidate_count = 3;
@@ -263,9 +265,34 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
     of.rows.segments[0].optimizer.epsilon = 0.5F;
   });
   refused([](auto& of) { of.optimizer.kind = optimizer_kind::momentum; });
+  refused([](auto& of) { of.rows.memory = runtime::limits::row_memory_max + 1; });
   refused([](auto& of) { of.rows.lifetime.rows = 61; });
   refused([](auto& of) { of.rows.lifetime.unseen = unseen_clocks_max + 1; });
   refused([](auto& of) { of.rows.lifetime.by = static_cast<runtime::eviction_order>(9); });
+}
+
+// Those before tables larger than memory lack a number, with segments and without.
+TEST(checkpoint_image, of_rows_that_were_all_in_memory_has_a_number_less) {
+  chunk_description about;
+  about.table = "user";
+  about.shape = {1};
+  about.elements = 1;
+  about.rows = {.dim = 5, .capacity = 100};
+  for (const std::size_t segments : {0U, 1U, 8U}) {
+    about.rows.dim = std::max<std::uint32_t>(static_cast<std::uint32_t>(segments), 1);
+    about.rows.segments.assign(segments, {.columns = 1});
+    const chunk_image image{about, {}};
+    const auto head = encode_shard_file(title, {&image, 1});
+    ASSERT_TRUE(head) << head.error().message();
+    auto json = head->substr(safetensors_head_bytes);
+    auto at = json.find(R"(\"rows\":[)");
+    for (int numbers = 0; numbers < 9; ++numbers) at = json.find_first_of(",]", at + 1);
+    ASSERT_EQ(json.substr(at, 2), ",0");
+    json.erase(at, 2);
+    const auto read = decode_shard_file(json, head->size() - 2);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->chunks[0].about, about) << segments;
+  }
 }
 
 TEST(checkpoint_image, of_rows_before_they_came_and_went_has_fewer_numbers) {

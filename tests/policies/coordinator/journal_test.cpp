@@ -197,24 +197,24 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   of_columns.l1 = 0.1F;
   restored_cluster from;
   from.epoch = 3;
-  from.jobs["a"] = {
-      .id = {2, 9},
-      .clock = 40,
-      .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer},
-                 {.name = "user",
-                  .shape = {7},
-                  .optimizer = optimizer,
-                  .rows = {.dim = 4,
-                           .capacity = 90,
-                           .lifetime = {.admit_count = 3,
-                                        .candidates = 50,
-                                        .unseen = 20,
-                                        .rows = 90,
-                                        .by = runtime::eviction_order::l2},
-                           .segments = {{.columns = 1, .optimizer = of_columns},
-                                        {.columns = 3,
-                                         .optimizer = of_columns,
-                                         .init = {init_kind::constant, -0.1F}}}}}}};
+  from.jobs["a"] = {.id = {2, 9},
+                    .clock = 40,
+                    .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer},
+                               {.name = "user",
+                                .shape = {7},
+                                .optimizer = optimizer,
+                                .rows = {.dim = 4,
+                                         .capacity = 90,
+                                         .lifetime = {.admit_count = 3,
+                                                      .candidates = 50,
+                                                      .unseen = 20,
+                                                      .rows = 90,
+                                                      .by = runtime::eviction_order::l2},
+                                         .segments = {{.columns = 1, .optimizer = of_columns},
+                                                      {.columns = 3,
+                                                       .optimizer = of_columns,
+                                                       .init = {init_kind::constant, -0.1F}}},
+                                         .memory = 5'000'000}}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};
   core->begin(1, out);
@@ -224,6 +224,51 @@ TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   ASSERT_TRUE(before);
   ASSERT_TRUE(before->run);
   EXPECT_EQ(before->run->from, from);
+}
+
+// How much is in memory is no matter of bits: a checkpoint may come from another machine.
+TEST_F(coordinator_journal_test, has_tables_that_are_restored_with_the_memory_of_today) {
+  auto optimizer = default_optimizer(optimizer_kind::adagrad);
+  auto& declared = spec.jobs[0].tables[0];
+  declared = {.name = "user",
+              .shape = {7},
+              .optimizer = optimizer,
+              .init = {},
+              .rows = {.dim = 4, .capacity = 90, .memory = 1U << 20U}};
+  restored_cluster from;
+  from.epoch = 3;
+  from.jobs["a"] = {.id = {2, 9},
+                    .clock = 40,
+                    .tables = {{.name = "user",
+                                .shape = {7},
+                                .optimizer = optimizer,
+                                .rows = {.dim = 4, .capacity = 90, .memory = 9U << 20U}},
+                               {.name = "item",
+                                .shape = {7},
+                                .optimizer = optimizer,
+                                .rows = {.dim = 4, .capacity = 90, .memory = 5U << 20U}}}};
+  core = std::make_unique<coordinator_core>(spec, 99, from);
+  out = {};
+  core->begin(1, out);
+  join_shards();
+  std::map<std::string, std::uint64_t> memory;
+  while (!out.calls.empty())
+    for (const auto& call : std::exchange(out.calls, {})) {
+      if (const auto* open = std::get_if<open_table_call>(&call.message))
+        memory[open->name] = open->rows.memory;
+      core->call_done(1, call.call, {}, out, 0);
+    }
+  EXPECT_EQ(memory.at("user"), 1U << 20U);
+  EXPECT_EQ(memory.at("item"), 5U << 20U) << "nobody says otherwise";
+  // Whoever attaches to it with another one is not refused for that.
+  auto request = a_table("a", "item", 7);
+  request.options_given = true;
+  request.spec.rows = {.dim = 4, .capacity = 90, .memory = 2U << 20U};
+  core->open_table(request, 5, out);
+  EXPECT_TRUE(answer_to(5).result.ok()) << answer_to(5).result.message();
+  request.spec.rows.capacity = 91;
+  core->open_table(request, 6, out);
+  EXPECT_EQ(answer_to(6).result.code(), runtime::errc::invalid_argument);
 }
 
 // They have no options of rows; those before have no l1 and l2 and are not lazy; the first had

@@ -66,6 +66,9 @@ TEST(descriptors, come_with_the_mappings_of_declared_tables) {
   rows.shape = {40};
   rows.rows.dim = 8;
   EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 3040U);
+  // A file lies in the middle of it, where it is larger than memory.
+  rows.rows.memory = 1U << 30U;
+  EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 3120U);
   cluster.transport = transport_kind::tcp;
   EXPECT_EQ(limits_of(cluster, "worker-mlp-0").mappings, 0U);
 }
