@@ -157,6 +157,8 @@ and pushed once.
   --hosts A,B        as in tidegate bench exchange
   --warmup N         rounds before, not counted; default 3
   --pin WHERE        as in tidegate bench exchange
+  --memory SIZE      what a shard keeps of values and state in memory, 4MiB and more; the rest
+                     lies in a file of the folder for temporary files. Default: all of it
 )";
 
 constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE

@@ -56,7 +56,8 @@ const std::vector<subject_words>& subjects() {
       {.name = "rows",
        .measured = subject::rows,
        .known = {"rows", "dim", "batch", "distribution", "threads", "repeat", "workers",
-                 "shards", "replicas", "transport", "hosts", "warmup", "pin", "json"}},
+                 "shards", "replicas", "transport", "hosts", "warmup", "pin", "memory",
+                 "json"}},
       {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
@@ -152,7 +153,18 @@ status set_distribution(const std::string& text, double& theta) {
              "; allowed: uniform, or zipf:THETA with 0 < THETA < 1, as in zipf:0.99");
 }
 
+status set_memory(const std::string& text, std::uint64_t& into) {
+  constexpr auto least = policies::row_parts_default * runtime::limits::part_memory_min;
+  const auto size = parse_size(text);
+  if (!size || *size < least)
+    return bad("--memory " + text + "; allowed: " + format_size(least) + " to " +
+               format_size(size_bytes_max));
+  into = *size;
+  return {};
+}
+
 status set_rows(const std::string& option, const std::string& text, rows_options& into) {
+  if (option == "memory") return set_memory(text, into.memory);
   if (option == "dim")
     return set_count(option, text, 1, runtime::limits::row_dim_max, into.dim);
   if (option == "batch") return set_count(option, text, 1, counts_max, into.batch);
@@ -162,13 +174,15 @@ status set_rows(const std::string& option, const std::string& text, rows_options
 }
 
 bool is_of_rows(const std::string& option) {
-  return option == "rows" || option == "dim" || option == "batch" || option == "distribution";
+  return option == "rows" || option == "dim" || option == "batch" || option == "distribution" ||
+         option == "memory";
 }
 
 // Returns true if an option of `tidegate bench rows` is about a cluster.
 bool is_of_cluster(const std::string& option) {
   return option == "workers" || option == "shards" || option == "replicas" ||
-         option == "transport" || option == "hosts" || option == "warmup" || option == "pin";
+         option == "transport" || option == "hosts" || option == "warmup" || option == "pin" ||
+         option == "memory";
 }
 
 status set_one(const std::string& option, const std::string& text, bench_options& into) {

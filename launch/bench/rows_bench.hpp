@@ -22,6 +22,8 @@ struct rows_options {
   std::uint32_t batch = 16'384;  // ids
   double zipf = 0;               // theta; 0: all ids are drawn alike
   std::uint32_t repeats = 100;   // batches of each operation
+  // Bytes of rows that a shard of a cluster keeps in memory, the rest in a file; 0: all.
+  std::uint64_t memory = 0;
 
   friend bool operator==(const rows_options&, const rows_options&) = default;
 };

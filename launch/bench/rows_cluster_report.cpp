@@ -62,7 +62,11 @@ std::string rows_cluster_table(const bench_options& options,
       std::to_string(options.rows.rows) + " rows of " + std::to_string(options.rows.dim) +
       ", batches of " + std::to_string(options.rows.batch) + ", " +
       std::to_string(options.workers) + " workers, " + std::to_string(options.shards) +
-      " shards; values compared " + std::to_string(figures.verified) + " times\n\n";
+      " shards" +
+      (options.rows.memory > 0 ? " with " + launch::bytes_for_people(options.rows.memory) +
+                                     " of memory for values and state"
+                               : "") +
+      "; values compared " + std::to_string(figures.verified) + " times\n\n";
   text += launch::format_table({{"pulled and pushed", "M rows/s", "roofline", "share", "10 %",
                                  "90 %", "M rows/CPU s of servers"},
                                 {"all workers", millions(median(ours)), millions(median(bare)),
@@ -93,6 +97,7 @@ std::string rows_cluster_json(const bench_options& options,
       {"dim", options.rows.dim},
       {"batch", options.rows.batch},
       {"zipf", options.rows.zipf},
+      {"memory", options.rows.memory},
       {"clocks_of_round", clocks_of_round},
       {"rows_per_round", figures.rows_per_round},
       {"roofline_rows_per_round", figures.bare_rows_per_round},

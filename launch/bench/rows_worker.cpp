@@ -10,6 +10,7 @@
 #include "launch/bench/row_draws.hpp"
 #include "launch/bench/rows_reference.hpp"
 #include "launch/bench/sizes.hpp"
+#include "launch/text/scalars.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::bench {
@@ -19,7 +20,7 @@ namespace {
 using runtime::errc;
 using runtime::status;
 
-constexpr std::size_t words_of_order = 8;
+constexpr std::size_t words_of_order = 9;
 constexpr std::uint32_t number_max = runtime::limits::part_rows_max;
 // Seeds of generators: those of ranks lie side by side.
 constexpr std::uint64_t seed_of_rounds = 1;
@@ -223,6 +224,7 @@ status work(const rows_order& order, arena& shared, tidegate::session& job) {
   options.optimizer.name = "adagrad";
   options.init_constant = 0.0F;
   options.capacity = order.rows.rows;
+  if (order.rows.memory > 0) options.memory = order.rows.memory;
   const auto table = job.open_rows("bench", order.rows.dim, options);
   if (!table) return table.error();
   runtime::expected<server_processes> servers;
@@ -254,7 +256,8 @@ std::vector<std::string> rows_worker_command(const std::string& program,
           std::to_string(order.rows.repeats),
           std::to_string(order.warmup) + "," + std::to_string(order.place.shards),
           words_of(order.rows.zipf),
-          cpu_words(order.place.cpus)};
+          cpu_words(order.place.cpus),
+          std::to_string(order.rows.memory)};
 }
 
 runtime::expected<rows_order> parse_rows_worker(const std::vector<std::string>& args) {
@@ -283,6 +286,9 @@ runtime::expected<rows_order> parse_rows_worker(const std::vector<std::string>& 
   auto cpus = parse_cpu_words(args[7]);
   if (!cpus) return bad();
   order.place.cpus = std::move(*cpus);
+  const auto memory = launch::parse_unsigned(args[8]);
+  if (!memory) return bad();
+  order.rows.memory = *memory;
   return order;
 }
 

@@ -159,9 +159,16 @@ TEST(bench_options, rows) {
   EXPECT_EQ(all->rows.batch, 64U);
   EXPECT_EQ(all->rows.zipf, 0.99);
   EXPECT_EQ(all->repeats, 3U);
+  EXPECT_EQ(all->rows.memory, 0U);
+  const auto in_file = parse_bench({"rows", "--workers", "2", "--memory", "64MiB"});
+  ASSERT_TRUE(in_file) << in_file.error().message();
+  EXPECT_EQ(in_file->rows.memory, 64U << 20U);
 }
 
 TEST(bench_options, rows_say_what_is_allowed) {
+  for (const auto* text : {"0", "4095KiB", "65GiB", "some"})
+    EXPECT_THAT(reply_code_of({"rows", "--workers", "1", "--memory", text}),
+                HasSubstr("4MiB to 64GiB"));
   for (const auto* text : {"zipf", "zipf:", "zipf:1", "zipf:0", "zipf:-1", "zipf:0.5x", "even"})
     EXPECT_THAT(reply_code_of({"rows", "--distribution", text}), HasSubstr("zipf:0.99"));
   EXPECT_THAT(reply_code_of({"rows", "--threads", "2"}), HasSubstr("allowed: 1"));

@@ -64,7 +64,8 @@ TEST(worker_order, refuses_what_no_benchmark_would_write) {
 TEST(rows_order, survives_the_command_line) {
   rows_order order;
   order.arena = "/tmp/a b";
-  order.rows = {.rows = 7, .dim = 6, .batch = 5, .zipf = 0.99, .repeats = 4};
+  order.rows = {
+      .rows = 7, .dim = 6, .batch = 5, .zipf = 0.99, .repeats = 4, .memory = 5'000'000'000};
   order.warmup = 3;
   order.place = {.shards = 2, .cpus = {1, 0}};
   auto words = rows_worker_command("tidegate", order);
