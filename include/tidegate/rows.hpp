@@ -39,8 +39,9 @@ struct row_segment {
 // A table of rows that a worker creates. Its rows are spread over parts by a hash of their ids,
 // and parts over shards.
 struct row_table_options {
-  // "sgd", "adagrad", "rowwise_adagrad", "adam", "ftrl" or "group_adagrad", which step a row
-  // when it is pushed and at no other time, with the clock's correction of Adam's biases.
+  // "sgd", "adagrad", "rowwise_adagrad", "adam", "proximal", "ftrl" or "group_adagrad", which
+  // step a row when it is pushed and at no other time, with the clock's correction of Adam's
+  // biases.
   tidegate::optimizer optimizer;
   // At most one of the two is given; finite numbers. A row that nobody has pushed is uniform in
   // [-init_uniform, init_uniform), as a function of (job seed, table name, id, column), or has

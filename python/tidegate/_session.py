@@ -100,8 +100,8 @@ class Session:
 
         The worker that comes first decides on the options; with others this raises InvalidArgumentError. A table that
         the YAML declares keeps the YAML's options where none is given. `optimizer`: :func:`tidegate.sgd`,
-        :func:`tidegate.adagrad`, :func:`tidegate.rowwise_adagrad`, :func:`tidegate.adam`, :func:`tidegate.ftrl` or
-        :func:`tidegate.group_adagrad`, which step a row when it is pushed. `init`: the value that all start with, or
+        :func:`tidegate.adagrad`, :func:`tidegate.rowwise_adagrad`, :func:`tidegate.adam`, :func:`tidegate.proximal`,
+        :func:`tidegate.ftrl` or :func:`tidegate.group_adagrad`, which step a row when it is pushed. `init`: the value that all start with, or
         :func:`tidegate.uniform`; uniform(0.01) where it is not given. `capacity`: rows that there is room for
         (16777216). `parts`: into how many the rows are spread, by a hash of their ids (64).
 

@@ -13,6 +13,7 @@ struct proximal {
     optimizer_traits traits;
     traits.kind = optimizer_kind::proximal;
     traits.name = "proximal";
+    traits.steps_rows = true;
     traits.options = optimizer_options_of_steps | optimizer_option::l1 | optimizer_option::l2;
     traits.defaults.kind = traits.kind;
     return traits;

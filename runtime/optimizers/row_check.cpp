@@ -10,7 +10,7 @@ namespace tidegate::runtime {
 namespace {
 
 // Their learning rate divides.
-bool is_proximal(optimizer_kind kind) {
+bool divides_by_rate(optimizer_kind kind) {
   return kind == optimizer_kind::ftrl || kind == optimizer_kind::group_adagrad;
 }
 
@@ -28,9 +28,9 @@ status check_row_optimizer(const optimizer_options& options) {
                 "' does not step rows; allowed: " + row_optimizer_names()};
   const auto is_size = [](float value) { return std::isfinite(value) && value >= 0; };
   if (!is_size(options.learning_rate) ||
-      (is_proximal(options.kind) && options.learning_rate == 0))
+      (divides_by_rate(options.kind) && options.learning_rate == 0))
     return refuse("learning_rate", options.learning_rate,
-                  is_proximal(options.kind) ? "above 0" : "0 and more");
+                  divides_by_rate(options.kind) ? "above 0" : "0 and more");
   if (!(options.beta1 >= 0 && options.beta1 < 1))
     return refuse("beta1", options.beta1, "0 to below 1");
   if (!(options.beta2 >= 0 && options.beta2 < 1))

@@ -24,6 +24,8 @@ void step_columns(const row_coefficients& c, std::span<const float> g, std::span
   options.beta1 = c.dense.beta1;
   options.beta2 = c.dense.beta2;
   options.epsilon = c.dense.epsilon;
+  options.l1 = c.dense.l1;
+  options.l2 = c.dense.l2;
   const step_rates<float> rates{.rate = c.dense.rate, .kept = c.dense.kept};
   float none = 0;
   for (std::size_t i = 0; i < w.size(); ++i) {
@@ -39,8 +41,8 @@ void step_rowwise(const row_coefficients& c, std::span<const float> g, std::span
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] - rate * (c.dense.scale * g[i]);
 }
 
-void step_proximal(const row_coefficients& c, std::span<const float> g, std::span<float> w,
-                   std::span<float> state) {
+void step_dual(const row_coefficients& c, std::span<const float> g, std::span<float> w,
+               std::span<float> state) {
   const auto z = state.first(w.size()), n = state.subspan(w.size());
   std::vector<float> s(w.size());
   for (std::size_t i = 0; i < w.size(); ++i) {
@@ -66,9 +68,11 @@ void step_row(const row_coefficients& c, std::span<const float> g, std::span<flo
       return step_rowwise(c, g, w, state.front());
     case optimizer_kind::adam:
       return step_columns<optimizers::adam>(c, g, w, state);
+    case optimizer_kind::proximal:
+      return step_columns<optimizers::proximal>(c, g, w, state);
     case optimizer_kind::ftrl:
     case optimizer_kind::group_adagrad:
-      return step_proximal(c, g, w, state);
+      return step_dual(c, g, w, state);
     default:
       TIDEGATE_ASSERT(false, "an optimizer of rows");
   }

@@ -1,7 +1,7 @@
 // The formulas of row optimizers, a row at a time: what the vectors of row_steps.cpp do with
-// the same roundings. SGD, AdaGrad and Adam are those of runtime/optimizers. Adam is lazy: a
-// row that is not pushed to keeps its moments, and the correction of both biases is that of the
-// table's clock (as torch.optim.SparseAdam). The others:
+// the same roundings. SGD, AdaGrad, Adam and the proximal step are those of runtime/optimizers.
+// Adam is lazy: a row that is not pushed to keeps its moments, and the correction of both
+// biases is that of the table's clock (as torch.optim.SparseAdam). The others:
 //
 // rowwise_adagrad   n += mean of g^2 over the row; w -= lr g / (sqrt(n) + epsilon). One number
 //                   of state per row. As in FBGEMM (Khudia et al. 2021, rowwise_adagrad) and
@@ -29,6 +29,7 @@
 #include "runtime/kernels/fused.hpp"
 #include "runtime/optimizers/adagrad.hpp"
 #include "runtime/optimizers/adam.hpp"
+#include "runtime/optimizers/proximal.hpp"
 #include "runtime/optimizers/sgd.hpp"
 #include "runtime/rows/row_optimizer.hpp"
 

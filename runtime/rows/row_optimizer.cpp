@@ -11,6 +11,7 @@ namespace {
 optimizer_kind dense_kind(optimizer_kind kind) {
   if (kind == optimizer_kind::adagrad) return optimizer_kind::adagrad;
   if (kind == optimizer_kind::adam) return optimizer_kind::adam;
+  if (kind == optimizer_kind::proximal) return optimizer_kind::proximal;
   return optimizer_kind::sgd;
 }
 
@@ -19,6 +20,7 @@ optimizer_kind dense_kind(optimizer_kind kind) {
 std::uint32_t state_floats(optimizer_kind kind, std::uint32_t dim) noexcept {
   switch (kind) {
     case optimizer_kind::sgd:
+    case optimizer_kind::proximal:
       return 0;
     case optimizer_kind::adagrad:
       return dim;

@@ -52,6 +52,9 @@ void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays&
       return step_all<0>(rowwise_step{c}, clock, at, rows, gradients);
     case optimizer_kind::adam:
       return step_all<2>(columns_step<dense::adam_step>{{c.dense}}, clock, at, rows, gradients);
+    case optimizer_kind::proximal:
+      return step_all<0>(columns_step<dense::proximal_step>{{c.dense}}, clock, at, rows,
+                         gradients);
     case optimizer_kind::ftrl:
       return step_all<2>(ftrl_step{c}, clock, at, rows, gradients);
     case optimizer_kind::group_adagrad:

@@ -13,6 +13,7 @@
 #include "runtime/kernels/squares_inl.hpp"
 #include "runtime/kernels/steps/adagrad_inl.hpp"
 #include "runtime/kernels/steps/adam_inl.hpp"
+#include "runtime/kernels/steps/proximal_inl.hpp"
 #include "runtime/kernels/steps/sgd_inl.hpp"
 #include "runtime/rows/row_formulas.hpp"
 #include "runtime/rows/row_layout.hpp"

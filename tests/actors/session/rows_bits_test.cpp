@@ -1,6 +1,7 @@
 // The bits of tables of rows by id, of a real cluster in this process.
 #include <atomic>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,12 +57,18 @@ struct setting {
   std::vector<std::pair<std::uint32_t, std::string>> segments = {};  // columns, optimizers
   bool asks_ahead = false;  // for the rows of the next clock
   bool lies_in_file = false;
+
+  // Without a cost `proximal` is SGD.
+  std::optional<float> l1() const {
+    return optimizer == "proximal" ? std::optional(0.5F) : std::nullopt;
+  }
 };
 
 row_table_options options_of(const setting& options) {
   row_table_options wanted;
   wanted.optimizer.name = options.optimizer;
   wanted.optimizer.learning_rate = 0.1F;
+  wanted.optimizer.l1 = options.l1();
   wanted.init_uniform = init;
   for (const auto& [columns, name] : options.segments) {
     row_segment segment;
@@ -134,6 +141,7 @@ std::string reference_hash(const setting& options) {
   auto optimizer = policies::default_optimizer(
       *runtime::find_optimizer(std::string_view(options.optimizer)));
   optimizer.learning_rate = 0.1F;
+  optimizer.l1 = options.l1().value_or(0.0F);
   const auto seed = small_cluster(1, 1, options.consistency).jobs[0].seed;
   const runtime::initial_values first{
       .kind = runtime::initial_kind::uniform,
@@ -211,6 +219,8 @@ TEST(session_rows, equal_a_sequential_reference) {
   EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::adagrad>(options));
   options.optimizer = "adam";
   EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::adam>(options));
+  options.optimizer = "proximal";
+  EXPECT_EQ(hash_of(options), reference_hash<runtime::optimizers::proximal>(options));
 }
 
 TEST(session_rows, that_come_and_go_equal_a_sequential_reference) {
@@ -279,7 +289,7 @@ TEST(session_rows, are_stepped_by_every_optimizer_of_rows) {
     EXPECT_EQ(hash_of(options), hash) << traits.name;
     hashes.insert(hash);
   }
-  EXPECT_EQ(hashes.size(), 6U);
+  EXPECT_EQ(hashes.size(), 7U);
 }
 
 // AdaGrad looks at each column by itself, so it does not matter how they are cut.

@@ -128,7 +128,7 @@ TEST_F(session_row_table, that_are_wrong_are_refused_and_change_nothing) {
     wrong.optimizer.name = "momentum";
     expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,
            "optimizer 'momentum' does not step rows; allowed: sgd, adagrad, adam, "
-           "rowwise_adagrad, ftrl, group_adagrad");
+           "proximal, rowwise_adagrad, ftrl, group_adagrad");
     wrong = {};
     wrong.capacity = wrong.evict_rows = 100;
     expect(s.open_rows("other", 2, wrong).error(), errc::invalid_argument,

@@ -48,7 +48,8 @@ TEST(optimizer_registry, lists_the_optimizers_that_have_an_option) {
 }
 
 TEST(optimizer_registry, lists_those_of_rows_and_those_of_dense_tables) {
-  EXPECT_EQ(row_optimizer_names(), "sgd, adagrad, adam, rowwise_adagrad, ftrl, group_adagrad");
+  EXPECT_EQ(row_optimizer_names(),
+            "sgd, adagrad, adam, proximal, rowwise_adagrad, ftrl, group_adagrad");
   EXPECT_EQ(dense_optimizer_names(),
             "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal");
 }

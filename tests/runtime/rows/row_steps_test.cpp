@@ -227,6 +227,35 @@ double soft(double z, double l1) {
   return std::abs(z) <= l1 ? 0 : z - std::copysign(l1, z);
 }
 
+TEST(row_optimizers, proximal) {
+  std::size_t zeros = 0;
+  auto options = options_of(optimizer_kind::proximal);
+  options.l1 = 0.5F;
+  options.l2 = 2;
+  expect_formula(options, [&](doubles& w, const doubles& g, std::uint64_t) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      w[i] = soft(w[i] - 0.05 * g[i], 0.05 * 0.5) / (1 + 0.05 * 2);
+      zeros += w[i] == 0 ? 1 : 0;
+    }
+  });
+  EXPECT_GT(zeros, 0U) << "l1 makes some exactly 0";
+}
+
+// As a table of one column each has it: so a row of any width may be cut into rows.
+TEST(row_optimizers, proximal_steps_element_by_element) {
+  auto options = options_of(optimizer_kind::proximal);
+  table_of_rows wide(options.kind, columns, 1);
+  const auto before = wide.values;
+  const auto gradient = random_floats(9, columns);
+  wide.step_by_formula(coefficients_of(options, {}, columns), 0, gradient.data());
+  for (std::size_t i = 0; i < columns; ++i) {
+    table_of_rows narrow(options.kind, 1, 1);
+    narrow.values[0] = before[i];
+    narrow.step_by_formula(coefficients_of(options, {}, 1), 0, &gradient[i]);
+    EXPECT_EQ(narrow.values[0], wide.values[i]) << i;
+  }
+}
+
 TEST(row_optimizers, ftrl) {
   doubles z{}, n{};
   std::size_t zeros = 0;
@@ -329,12 +358,13 @@ TEST(row_optimizers, have_names_and_limits) {
         EXPECT_EQ(check_row_optimizer(options).code(), errc::invalid_argument);
       }
   }
-  EXPECT_EQ(row_optimizers().size(), 6U);
+  EXPECT_EQ(row_optimizers().size(), 7U);
   optimizer_options momentum;
   momentum.kind = optimizer_kind::momentum;
   EXPECT_EQ(check_row_optimizer(momentum).code(), errc::invalid_argument);
   EXPECT_EQ(state_floats(optimizer_kind::rowwise_adagrad, 64), 1U);
   EXPECT_EQ(state_floats(optimizer_kind::ftrl, 64), 128U);
+  EXPECT_EQ(state_floats(optimizer_kind::proximal, 64), 0U);
 }
 
 }  // namespace
