@@ -17,7 +17,7 @@ set(TIDEGATE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tidegate")
 add_library(tidegate_client INTERFACE)
 add_library(tidegate::client ALIAS tidegate_client)
 set_target_properties(tidegate_client PROPERTIES EXPORT_NAME client)
-target_link_libraries(tidegate_client INTERFACE tidegate_session)
+target_link_libraries(tidegate_client INTERFACE tidegate_session tidegate_filters)
 
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tidegate/device.hpp>
+#include <tidegate/filters.hpp>
 #include <tidegate/pending.hpp>
 #include <tidegate/rows.hpp>
 #include <tidegate/session.hpp>

@@ -23,6 +23,7 @@ PROJECT = {
     "runtime/kernels/cuda": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/batches": [BASE, "runtime/optimizers", "runtime/kernels"],
     "runtime/functions": [BASE, "include"],
+    "runtime/filters": [BASE, "include"],
     "runtime/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels"],
     "runtime/parts": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/rows",
                       "runtime/batches"],
