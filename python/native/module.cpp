@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/native/filters.hpp"
 #include "python/native/session_device_calls.hpp"
 #include "python/native/session_row_calls.hpp"
 #include "python/native/worker_session.hpp"
@@ -160,6 +161,7 @@ NB_MODULE(_native, module) {
   bind_session(module);
   bind_device_calls(module);
   bind_row_calls(module);
+  bind_filters(module);
   module.def("await_place", &worker_session::await_place);
 }
 

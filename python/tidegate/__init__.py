@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from ._options import sgd as sgd
     from ._options import uniform as uniform
     from . import data as data
+    from . import filters as filters
     from ._rows import RowTable as RowTable
     from ._session import Session as Session
     from ._session import await_place as await_place
@@ -109,8 +110,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
-    if name == "data":
-        return importlib.import_module(".data", __name__)
+    if name in ("data", "filters"):
+        return importlib.import_module("." + name, __name__)
     if home is None:
         raise AttributeError(f"module 'tidegate' has no attribute {name!r}")
     value = getattr(importlib.import_module("." + home, __name__), name)
