@@ -14,23 +14,10 @@ import numpy as np
 import tidegate
 import tidegate.torch
 import torch
+from paragraphs import ngrams, read
 
 LANGUAGES = 16
 BATCH = 64  # paragraphs of a worker and clock
-
-
-def read(path: pathlib.Path) -> tuple[list[str], torch.Tensor]:
-    lines = [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [text for _, text in lines], torch.tensor([int(number) for number, _ in lines])
-
-
-def ngrams(text: str) -> np.ndarray:
-    """The ids of all n-grams of 1 to 3 characters, in 2^22."""
-    last = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.uint64)
-    pairs = last[1:] | last[:-1] << np.uint64(21)
-    triples = pairs[1:] | last[:-2] << np.uint64(42)
-    with np.errstate(over="ignore"):
-        return np.concatenate([last, pairs, triples]) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(42)
 
 
 def bags(texts: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -44,7 +31,8 @@ def main() -> None:
     parser.add_argument("--data", type=pathlib.Path, default="build/languages", help="what prepare.py has written")
     parser.add_argument("--epochs", type=int, default=2)
     arguments = parser.parse_args()
-    texts, labels = read(arguments.data / "train.tsv")
+    texts, numbers = read(arguments.data / "train.tsv")
+    labels = torch.from_numpy(numbers)
     torch.set_num_threads(1)
 
     with tidegate.session() as s:
@@ -59,7 +47,8 @@ def main() -> None:
             s.report(clocks_total=clocks, epoch=arguments.epochs * s.now / clocks, loss=loss.item(), samples=s.now * BATCH)
 
         if s.rank == 0:
-            texts, labels = read(arguments.data / "test.tsv")
+            texts, numbers = read(arguments.data / "test.tsv")
+            labels = torch.from_numpy(numbers)
             rows.eval()
             with torch.no_grad():
                 right = sum((rows(*bags(texts[i:i + 256])).argmax(dim=1) == labels[i:i + 256]).sum().item()

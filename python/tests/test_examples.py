@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Callable
 
+import numpy as np
 import pytest
 import tidegate
 
@@ -36,6 +37,52 @@ def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: py
     assert rough.parameters_sha256 == calm.parameters_sha256
     shown = capfd.readouterr()
     assert "worker 1 of job softmax" in shown.err and "worker 3 of job softmax" in shown.err
+
+
+def write_languages(folder: Path, **counts: int) -> None:
+    """Paragraphs in 16 languages that nobody speaks, in the form of examples/languages/prepare.py: with words of their own,
+    and names that are in one paragraph alone."""
+    random = np.random.default_rng(7)
+
+    def words(count: int, letters: str = "abcdefghijklmnopqrstuvwxyz") -> list[str]:
+        return ["".join(random.choice(list(letters), random.integers(2, 9))) for _ in range(count)]
+
+    languages = [words(40) for _ in range(16)]
+    names = "".join(chr(0x400 + i) for i in range(250))
+    folder.mkdir()
+    for part, count in counts.items():
+        lines = [f"{i % 16}\t" + " ".join([*random.choice(languages[i % 16], 15), *words(6, names)]) for i in range(count)]
+        (folder / f"{part}.tsv").write_text("\n".join(lines), encoding="utf-8")
+
+
+# The jobs of the example in one run: what the filters leave out changes neither the objective nor the zeros.
+def test_sparse_logistic_regression_saves_traffic_and_survives_kills(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_languages(tmp_path / "data", train=640, test=320)
+    base = [sys.executable, str(HERE / "examples/sparse_logistic/sparse_logistic.py"), "--data", str(tmp_path / "data"),
+            "--l1", "3e-4", "--rate", "100", "--blocks", "4", "--passes", "8"]
+    run = runs_of(HERE / "examples/sparse_logistic/sparse_logistic.yaml", tmp_path, **{
+        "jobs.filtered.command": json.dumps([*base, "--rest", "4"]), "jobs.whole.command": json.dumps([*base, "--filter", "none"])})
+    bsp = {f"jobs.{job}.consistency": "{policy: bsp}" for job in ("filtered", "whole")}
+
+    def check(result: tidegate.Result, tolerance: float) -> None:
+        filtered, whole = (result.jobs[job].metrics for job in ("filtered", "whole"))
+        assert filtered["objective"] == pytest.approx(whole["objective"], rel=tolerance)
+        assert filtered["test_accuracy"] == pytest.approx(whole["test_accuracy"], abs=0.02)
+        assert filtered["test_accuracy"] > 0.9 and filtered["zero_share"] > 0.9
+        assert filtered["mb_pushed"] < whole["mb_pushed"] / 3
+        assert filtered["mb_pulled"] < whole["mb_pulled"] / 2
+        assert filtered["rows"] < whole["rows"] / 2
+
+    calm = run("calm", **bsp)
+    check(calm, 1e-3)
+    rough = run("rough", **bsp, **{"faults.at": "{clock 8: kill worker-filtered-1, clock 12: kill worker-whole-0, clock 18: kill "
+                                                "shard-0, clock 26: kill coordinator-0, clock 32: kill worker-filtered-0}"})
+    for name, job in rough.jobs.items():
+        assert job.parameters_sha256 == calm.jobs[name].parameters_sha256
+        assert job.metrics == calm.jobs[name].metrics
+    shown = capfd.readouterr()
+    assert "worker 1 of job filtered" in shown.err and "worker 0 of job whole" in shown.err
+    check(run("delayed"), 1e-2)
 
 
 def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> None:
