@@ -232,6 +232,18 @@ void copy_candidates(const runtime::row_part& part, std::span<float> to) {
 // Values or states of rows that were pushed at this clock or later.
 void copy_floats(const runtime::row_part& part, std::uint64_t since, std::size_t i,
                  std::span<float> to) {
+  const auto copy = [&](const runtime::row_part::row_values& row, std::size_t place) {
+    const auto from = i == policies::values_array ? row.values : row.state;
+    TIDEGATE_ASSERT((place + 1) * from.size() <= to.size(), "rows as they were described");
+    std::copy(from.begin(), from.end(), to.data() + place * from.size());
+  };
+  if (!part.table().lies_in_file()) {
+    std::size_t place = 0;
+    part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
+      if (row.use.clock >= since) copy(row, place++);
+    });
+    return;
+  }
   // Where each row goes, as rows come in the order in which they lie.
   std::vector<std::size_t> places;
   places.reserve(part.rows());
@@ -241,10 +253,7 @@ void copy_floats(const runtime::row_part& part, std::uint64_t since, std::size_t
     count += use.clock >= since ? 1 : 0;
   });
   part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
-    if (row.use.clock < since) return;
-    const auto from = i == policies::values_array ? row.values : row.state;
-    TIDEGATE_ASSERT((places[at] + 1) * from.size() <= to.size(), "rows as they were described");
-    std::copy(from.begin(), from.end(), to.data() + places[at] * from.size());
+    if (row.use.clock >= since) copy(row, places[at]);
   });
 }
 

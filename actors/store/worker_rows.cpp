@@ -71,15 +71,22 @@ runtime::expected<worker_rows::part_list> worker_rows::write_push(
   return touched;
 }
 
-// With room for whatever the shard may answer.
+namespace {
+
+std::uint64_t bytes_of_all(std::uint64_t rows, std::uint32_t dim) {
+  return runtime::row_changes_bytes(rows, rows, dim);
+}
+
+}  // namespace
+
 runtime::expected<worker_rows::part_list> worker_rows::parts_of(
-    const runtime::batch_writer& sorted, const char* doing, std::size_t ids) const {
+    const runtime::batch_writer& sorted, const char* doing, std::size_t ids,
+    std::uint64_t (*answer_bytes)(std::uint64_t rows, std::uint32_t dim)) const {
   part_list asked;
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = sorted.rows_of(part);
     if (rows == 0) continue;
-    const auto bytes = std::max(runtime::row_changes_bytes(rows, rows, dim_),
-                                runtime::gather_request_bytes(rows));
+    const auto bytes = std::max(answer_bytes(rows, dim_), runtime::gather_request_bytes(rows));
     if (auto fits = check_size(doing, bytes, ids); !fits.ok())
       return runtime::fail(std::move(fits));
     asked.push_back(part);
@@ -91,14 +98,14 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     std::span<const std::uint64_t> ids) {
   if (sorted_ahead_.is_of(ids)) std::swap(sorted_, sorted_ahead_);
   sorted_.begin(ids, key_, parts_);
-  auto asked = parts_of(sorted_, "pull", ids.size());
+  auto asked = parts_of(sorted_, "pull", ids.size(), runtime::gather_answer_bytes);
   if (!asked) return asked;
   for (const auto part : *asked) {
     const auto rows = sorted_.rows_of(part);
     const auto memory = requests_[part].resize(runtime::gather_request_bytes(rows));
     sorted_.write_ids(part, runtime::begin_gather(memory, rows));
     auto& answer = answers_[part];
-    answer.bytes = answer.memory.resize(runtime::row_changes_bytes(rows, rows, dim_));
+    answer.bytes = answer.memory.resize(bytes_of_all(rows, dim_));
     answer.is_page = false;
     places_[part].state = reading::waits;
   }
@@ -108,7 +115,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
 runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
     std::span<const std::uint64_t> ids) {
   sorted_ahead_.begin(ids, key_, parts_);
-  auto asked = parts_of(sorted_ahead_, "prefetch", ids.size());
+  auto asked = parts_of(sorted_ahead_, "prefetch", ids.size(), bytes_of_all);
   if (!asked) return asked;
   std::erase_if(*asked, [&](std::uint32_t part) {
     return places_[part].is_leased && places_[part].state == reading::is_done;

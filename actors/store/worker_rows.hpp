@@ -106,9 +106,12 @@ class worker_rows {
   bool find_in_place(std::uint32_t part, std::span<float> out, outcome& result);
   void copy_found(std::span<float> out) const;
   runtime::status check_size(const char* doing, std::uint64_t bytes, std::size_t ids) const;
-  // Returns the parts that have rows of `sorted`. Errors: over_limit.
+  // Returns the parts that have rows of `sorted`. `answer_bytes`: of an answer with so many.
+  // Errors: over_limit.
   runtime::expected<part_list> parts_of(const runtime::batch_writer& sorted, const char* doing,
-                                        std::size_t ids) const;
+                                        std::size_t ids,
+                                        std::uint64_t (*answer_bytes)(std::uint64_t rows,
+                                                                      std::uint32_t dim)) const;
 
   std::string name_;
   std::uint32_t dim_;

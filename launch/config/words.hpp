@@ -39,11 +39,8 @@ inline constexpr word_of<runtime::schedule_kind> schedule_words[] = {
     {"step", runtime::schedule_kind::step},
     {"cosine", runtime::schedule_kind::cosine}};
 
-inline constexpr word_of<runtime::reduction> reduction_words[] = {
-    {"mean", runtime::reduction::mean},       {"sum", runtime::reduction::sum},
-    {"max", runtime::reduction::max},         {"min", runtime::reduction::min},
-    {"product", runtime::reduction::product}, {"or", runtime::reduction::any},
-    {"and", runtime::reduction::all}};
+using runtime::reduction_words;
+
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};
 

@@ -111,16 +111,23 @@ namespace {
 constexpr std::size_t rows_numbers = 10;
 constexpr std::size_t segment_numbers = 3 + optimizer_numbers;
 
-// Returns how many of so many numbers are the table's, before those of its segments; 0 of no
-// record that there can be. Records before tables larger than memory have 9, those before
-// lifetimes of rows 4 and no segments.
-std::size_t table_numbers(std::size_t size) {
-  if (size == 4) return size;
-  for (const auto own : {rows_numbers, rows_numbers - 1})
-    if (size >= own && (size - own) % segment_numbers == 0 &&
-        (size - own) / segment_numbers <= runtime::limits::row_segments_max)
-      return own;
-  return 0;
+// How many numbers of a record are the table's, and how many those of each segment behind them.
+struct record_shape {
+  std::size_t table = 0;  // 0: of no record that there can be
+  std::size_t segment = segment_numbers;
+};
+
+// Records before tables larger than memory have 9 of the table, and those before reductions one
+// less of a segment; those before lifetimes of rows have 4 and no segments. All differ in size.
+record_shape shape_of(std::size_t size) {
+  if (size == 4) return {.table = size};
+  for (const auto& [own, each] : {record_shape{rows_numbers, segment_numbers},
+                                  record_shape{rows_numbers - 1, segment_numbers},
+                                  record_shape{rows_numbers - 1, segment_numbers - 1}})
+    if (size >= own && (size - own) % each == 0 &&
+        (size - own) / each <= runtime::limits::row_segments_max)
+      return {.table = own, .segment = each};
+  return {};
 }
 
 bool is_init(std::uint64_t kind, std::uint64_t value) {
@@ -132,13 +139,15 @@ init_spec init_of(std::uint64_t kind, std::uint64_t value) {
           .value = std::bit_cast<float>(static_cast<std::uint32_t>(value))};
 }
 
-// Those after the numbers of the table.
+// Those after the numbers of the table, `each` of a segment.
 std::vector<row_segment_spec> segments_of(std::span<const std::uint64_t> numbers,
-                                          std::uint32_t dim, status& problem) {
+                                          std::size_t each, std::uint32_t dim,
+                                          status& problem) {
   std::vector<row_segment_spec> segments;
   std::uint64_t columns = 0;
-  for (; !numbers.empty(); numbers = numbers.subspan(segment_numbers)) {
-    const auto of_optimizer = numbers.subspan(3, optimizer_numbers);
+  for (; !numbers.empty(); numbers = numbers.subspan(each)) {
+    std::array<std::uint64_t, optimizer_numbers> of_optimizer{};
+    std::copy_n(numbers.begin() + 3, each - 3, of_optimizer.begin());
     if (numbers[0] == 0 || numbers[0] > dim || !is_init(numbers[1], numbers[2]) ||
         *std::max_element(of_optimizer.begin(), of_optimizer.end()) > any_32)
       break;
@@ -161,7 +170,7 @@ std::vector<row_segment_spec> segments_of(std::span<const std::uint64_t> numbers
 rows_spec decode_rows(json_fields& fields, status& problem) {
   if (!fields.has("rows") || fields.array("rows").empty()) return {};
   const auto size = fields.array("rows").size();
-  const auto own = table_numbers(size);
+  const auto [own, each] = shape_of(size);
   const auto all = row(fields, "rows", own > 0 ? size : rows_numbers, any_64, problem);
   const auto of_table = std::span(all).first(own > 0 ? own : rows_numbers);
   std::array<std::uint64_t, rows_numbers> numbers{};
@@ -184,7 +193,7 @@ rows_spec decode_rows(json_fields& fields, status& problem) {
                    .unseen = numbers[6],
                    .rows = numbers[7],
                    .by = runtime::eviction_orders[numbers[8]]},
-      .segments = segments_of(std::span(all).subspan(of_table.size()), dim, problem),
+      .segments = segments_of(std::span(all).subspan(of_table.size()), each, dim, problem),
       .memory = numbers[9]};
   if (is_valid(rows.lifetime, rows.capacity)) return rows;
   if (problem.ok()) problem = {errc::corrupt, "'rows' come and go as in no table"};

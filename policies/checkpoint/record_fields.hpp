@@ -26,8 +26,8 @@ std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t
 // where it needs no other, as those of earlier versions do. `subject` is for the message.
 checkpoint_id decode_base(json_fields& fields, checkpoint_id of, const std::string& subject,
                           runtime::status& problem);
-// A rows_spec, as ten numbers and twenty of each segment; none of a dense table, as records
-// before tables of rows have it.
+// A rows_spec, as ten numbers, and of each segment three and those of its optimizer; none of a
+// dense table, as records before tables of rows have it.
 nlohmann::json encode_rows(const rows_spec& rows);
 rows_spec decode_rows(json_fields& fields, runtime::status& problem);
 std::uint32_t number32(json_fields& fields, const char* key);

@@ -47,10 +47,11 @@ std::string memory_text(const rows_spec& rows) {
   return ", of which each shard keeps " + std::to_string(rows.memory) + " bytes in memory";
 }
 
-// The rows that are asked for; a table that was restored keeps the memory that it has.
+// The rows that are asked for. How many are in memory changes no bit: who does not say takes it
+// as it is, and a table that was restored keeps it.
 rows_spec rows_of(const table_spec& asked, const table_state& known) {
   auto rows = asked.rows;
-  if (known.restored) rows.memory = known.spec.rows.memory;
+  if (known.restored || rows.memory == 0) rows.memory = known.spec.rows.memory;
   return rows;
 }
 

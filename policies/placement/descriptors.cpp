@@ -93,6 +93,24 @@ const process_needs& more_of(const process_needs& needs, const process_needs& ot
   return less ? other : needs;
 }
 
+// Returns those of the shard that has most: a part has some for its rows, its file and the ids
+// that it counts.
+std::uint64_t descriptors_of_rows(const cluster_spec& cluster) {
+  placement places(cluster.shards, cluster.chunk_bytes);
+  std::vector<std::uint64_t> all(cluster.shards);
+  for (const auto& job : cluster.jobs) {
+    const auto placed = places.add(job.tables);
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      const auto& rows = job.tables[i].rows;
+      if (!job.tables[i].has_rows()) continue;
+      const auto each =
+          1 + (rows.memory > 0 ? 1 : 0) + (rows.lifetime.admits_at_once() ? 0 : 1);
+      for (const auto& part : placed[i]) all[part.shard] += static_cast<std::uint64_t>(each);
+    }
+  }
+  return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+}
+
 process_needs needs_of_shards(const cluster_spec& cluster, const census& all,
                               std::uint64_t links) {
   process_needs most;
@@ -104,6 +122,7 @@ process_needs needs_of_shards(const cluster_spec& cluster, const census& all,
     most = more_of(most, with_peers(name.to_string(), all.pushers + all.shard_processes - 1,
                                     beside, links));
   }
+  most.descriptors += links * descriptors_of_rows(cluster);
   return most;
 }
 

@@ -31,6 +31,7 @@ void pull_state::begin(std::uint64_t at_clock, operation named, bool of_final,
   clock = at_clock;
   is_final = of_final;
   calls = false;
+  is_ahead = false;
   op = named;
   retransmit = {};
   remaining = static_cast<std::uint32_t>(chunks.size());

@@ -104,7 +104,9 @@ status backing_file::reserve(std::uint64_t offset, std::uint64_t bytes) const {
   ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(bytes));
   if (error == ENOSPC || error == EDQUOT) return {errc::no_space, std::strerror(error)};
-  return {errc::io_error, "its file system reserves no space" + reason_of(error)};
+  const bool can_never = error == EOPNOTSUPP || error == ENOSYS;
+  return {can_never ? errc::invalid_argument : errc::io_error,
+          "its file system reserves no space" + reason_of(error)};
 }
 
 void backing_file::start_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -118,14 +120,16 @@ void backing_file::start_writing(std::uint64_t offset, std::uint64_t bytes) cons
 }
 
 // Pages that are mapped here, or not written, would stay.
-void backing_file::drop(std::byte* mapped, std::uint64_t offset,
-                        std::uint64_t bytes) const noexcept {
+status backing_file::drop(std::byte* mapped, std::uint64_t offset, std::uint64_t bytes) const {
   ::madvise(mapped, bytes, MADV_DONTNEED);
-  ::sync_file_range(
-      fd_.get(), static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
-      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  // The kernel takes a page for written whose write has failed: it tells so here, and once.
+  if (::sync_file_range(fd_.get(), static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
+                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                            SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+    return {errc::io_error, std::strerror(errno)};
   ::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
                   POSIX_FADV_DONTNEED);
+  return {};
 }
 
 void backing_file::look(const std::byte* mapped, std::span<unsigned char> in_memory) noexcept {

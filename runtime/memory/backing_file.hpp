@@ -4,8 +4,9 @@
 // last of them, so no exit leaves anything behind.
 //
 // Disk space is taken by reserve(), and never by writing: a page that was reserved can be
-// written whatever becomes of the disk, and nobody touches others, but that readers of such a
-// page find zeros. A disk that fails is met by the kernel with SIGBUS.
+// written though the disk is full, and nobody touches others, but that readers of such a
+// page find zeros. A disk that fails to read is met by the kernel with SIGBUS; drop() tells of
+// one that fails to write.
 //
 // Which pages are in memory is for the owner to say, and for the kernel where it is short of
 // memory. Ranges are multiples of segment::page_bytes. Move-only; no thread rule of its own.
@@ -45,8 +46,8 @@ class backing_file {
   bool map_at(std::byte* where) const noexcept;
 
   // Takes disk space for [offset, offset + bytes), which has none. Errors: no_space (the disk
-  // is full), io_error (its file system reserves no space); then none is taken. The message
-  // says neither what for nor what to do.
+  // is full), invalid_argument (its file system reserves no space), io_error; then none is
+  // taken. The message says neither what for nor what to do.
   status reserve(std::uint64_t offset, std::uint64_t bytes) const;
 
   // Starts to read what is not in memory, and returns.
@@ -54,8 +55,10 @@ class backing_file {
   // Starts to write what has changed, and returns, or waits where the disk's queue is full.
   void start_writing(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   // Takes pages out of memory, which are mapped at `mapped` here: waits until what has changed
-  // is written. Pages that another process has mapped stay.
-  void drop(std::byte* mapped, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  // is written. Pages that another process has mapped stay. Errors: io_error (a write of this
+  // file, these pages or others, has failed since the last drop): then what is on the disk may
+  // be older than what was written, and the file is of no use any more.
+  status drop(std::byte* mapped, std::uint64_t offset, std::uint64_t bytes) const;
   // in_memory[i] = 1 where page i of what is mapped at `mapped` is in memory, and else 0,
   // whoever has touched it.
   static void look(const std::byte* mapped, std::span<unsigned char> in_memory) noexcept;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/memory/backing_file.hpp"
 
 namespace tidegate::runtime {
@@ -11,17 +12,25 @@ file_resource::~file_resource() {
   TIDEGATE_ASSERT(mapped_.empty(), "it outlives what it has given");
 }
 
+// Returns null, and says why, where there is no space.
 void* file_resource::map_file(std::size_t bytes) {
+  const auto refuse = [&](const std::string& why) {
+    log::warn("a copy of " + std::to_string(bytes) + " bytes lies in memory, and not in " +
+                 folder_ + ": " + why);
+    return nullptr;
+  };
   const auto size =
       (bytes + segment::page_bytes - 1) / segment::page_bytes * segment::page_bytes;
   const auto file = backing_file::create(folder_, size, backing_file::order::ascending);
-  if (!file || !file->reserve(0, size).ok()) return nullptr;
+  if (!file) return refuse(file.error().message());
+  if (const auto reserved = file->reserve(0, size); !reserved.ok())
+    return refuse(reserved.message());
   void* at =
       ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) return nullptr;
+  if (at == MAP_FAILED) return refuse("no address space");
   if (!file->map_at(static_cast<std::byte*>(at))) {
     ::munmap(at, size);
-    return nullptr;
+    return refuse("no mapping left");
   }
   mapped_.emplace(at, size);
   bytes_ += size;

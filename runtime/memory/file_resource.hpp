@@ -1,6 +1,6 @@
 // Memory of arrays that are large and soon gone, in files (backing_file.hpp): where the system
 // is short of memory it writes them to the disk, and does not end somebody for them. What finds
-// no space there, and what is small, is ordinary memory.
+// no space there is ordinary memory, as the log says, and so is what is small.
 //
 // One thread allocates; what was allocated is any thread's. Outlives what it has given.
 #pragma once

@@ -11,7 +11,8 @@ namespace tidegate::runtime {
 
 // Element by element, of those that were pushed, along the tree of update.hpp. `any` and `all`
 // take a number other than 0 as true: `any` is the first such number or 0, `all` is 0 or the
-// last number. Numbers are in journals, so they are never used again.
+// last number. Comparisons with a NaN are false, so whether it shows depends on its rank.
+// Numbers are in journals, so they are never used again.
 enum class reduction : std::uint8_t {
   of_job = 0,  // the mean or the sum, as the job says
   mean = 1,
@@ -23,10 +24,10 @@ enum class reduction : std::uint8_t {
   all = 7,
 };
 
-inline constexpr std::pair<reduction, std::string_view> reduction_words[] = {
-    {reduction::mean, "mean"}, {reduction::sum, "sum"},         {reduction::max, "max"},
-    {reduction::min, "min"},   {reduction::product, "product"}, {reduction::any, "or"},
-    {reduction::all, "and"}};
+inline constexpr std::pair<std::string_view, reduction> reduction_words[] = {
+    {"mean", reduction::mean}, {"sum", reduction::sum},         {"max", reduction::max},
+    {"min", reduction::min},   {"product", reduction::product}, {"or", reduction::any},
+    {"and", reduction::all}};
 inline constexpr std::string_view reduction_names = "mean, sum, max, min, product, or, and";
 
 // Returns true if gradients are added up, and a step may scale their sum.
@@ -40,13 +41,13 @@ constexpr std::optional<reduction> find_reduction(std::uint64_t number) noexcept
   return static_cast<reduction>(number);
 }
 constexpr std::optional<reduction> find_reduction(std::string_view name) noexcept {
-  for (const auto& [kind, word] : reduction_words)
+  for (const auto& [word, kind] : reduction_words)
     if (word == name) return kind;
   return std::nullopt;
 }
 // Returns its name, empty for the job's.
 constexpr std::string_view reduction_name(reduction by) noexcept {
-  for (const auto& [kind, word] : reduction_words)
+  for (const auto& [word, kind] : reduction_words)
     if (kind == by) return word;
   return {};
 }

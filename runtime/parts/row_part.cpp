@@ -247,9 +247,8 @@ std::vector<std::size_t> row_part::places_by_number() const {
   const auto& all = sorted_rows();
   std::vector<std::size_t> places(all.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  if (table_.lies_in_file())
-    std::sort(places.begin(), places.end(),
-              [&](std::size_t a, std::size_t b) { return all[a].number < all[b].number; });
+  std::sort(places.begin(), places.end(),
+            [&](std::size_t a, std::size_t b) { return all[a].number < all[b].number; });
   return places;
 }
 

@@ -93,6 +93,14 @@ class row_part {
   void visit_rows(const Visit& visit) const {
     const auto& slabs = table_.view().slabs();
     const auto& all = sorted_rows();
+    if (!table_.lies_in_file()) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        visit(i, row_values{.id = all[i].id,
+                            .values = {slabs.values(all[i].number), dim()},
+                            .state = {slabs.state(all[i].number), state_floats()},
+                            .use = slabs.use(all[i].number)});
+      return;
+    }
     const auto places = places_by_number();
     std::vector<row_number> numbers(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) numbers[i] = all[places[i]].number;

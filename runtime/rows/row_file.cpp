@@ -49,6 +49,10 @@ row_file::~row_file() {
 }
 
 // Where the disk has no room for what lies ahead, it may have for what is needed.
+const status& row_file::failure() const noexcept {
+  return shared_->failure();
+}
+
 status row_file::reserve(std::uint64_t rows) {
   const auto needed = pages_of(rows * row_bytes_) * page_bytes;
   if (needed <= reserved_) return {};

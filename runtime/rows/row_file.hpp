@@ -37,6 +37,8 @@ class row_file {
   // then those that had space still have it.
   status reserve(std::uint64_t rows);
 
+  // row_memory::failure().
+  const status& failure() const noexcept;
   // Rows that are best used at a time, so that those of two such blocks stay.
   std::size_t block_rows() const noexcept { return block_rows_; }
   // What goes over all rows once (scans) brings pages that nobody will use for long.

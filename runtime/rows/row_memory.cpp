@@ -116,7 +116,13 @@ rows::page_mask row_memory::drop(const rows::page_block& block, rows::page_mask 
   const auto& [file, mapped] = files_[block.file];
   for_runs(pages, [&](std::uint64_t first, std::uint64_t count) {
     const auto offset = block.number * block_bytes + first * page_bytes;
-    file->drop(mapped + offset, offset, count * page_bytes);
+    const auto dropped = file->drop(mapped + offset, offset, count * page_bytes);
+    if (!dropped.ok() && failure_.ok())
+      failure_ = {dropped.code(), "table " + options_.table +
+                                      ": its rows cannot be written to " + options_.folder +
+                                      ": " + dropped.message() +
+                                      ". Its disk has failed, or has no space for what was "
+                                      "reserved there; cluster.rows_dir names it"};
   });
   rows::page_mask left = 0;
   look(block, {&left, 1});

@@ -36,6 +36,9 @@ class row_memory final : private rows::page_device {
     std::uint64_t bytes_reserved = 0;  // of the disk, by files that there are
   };
   figures so_far() const noexcept;
+  // Why rows are of no use any more, as some may be older than they were left: a disk has
+  // failed. ok: it has not.
+  const status& failure() const noexcept { return failure_; }
   const std::string& table() const noexcept { return options_.table; }
   std::uint64_t bytes_max() const noexcept { return options_.bytes; }
 
@@ -77,6 +80,7 @@ class row_memory final : private rows::page_device {
   std::vector<unsigned char> looked_;
   std::uint64_t bytes_read_ = 0;
   std::uint64_t bytes_reserved_ = 0;
+  status failure_;
 };
 
 }  // namespace tidegate::runtime

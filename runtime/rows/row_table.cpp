@@ -254,7 +254,7 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
                                      : before.values.subspan(first * floats, count * floats));
   });
   std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
-  return {};
+  return file_ ? file_->failure() : status();
 }
 
 // All segments of some rows, and then of the next: they lie side by side.

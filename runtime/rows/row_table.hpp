@@ -90,8 +90,9 @@ class row_table {
   };
   // One optimizer step of the row of each id, with the `dim` floats at gradients[i]. The ids
   // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
-  // Errors: those of find_or_create(); then nothing has changed. Allocates only where a batch
-  // is larger than all before.
+  // Errors: those of find_or_create(), and then nothing has changed; io_error (its file could
+  // not be written, and the table is of no use any more). Allocates only where a batch is
+  // larger than all before.
   status update(const row_step& step, std::span<const std::uint64_t> ids,
                 std::span<const float* const> gradients, const before_step& before);
   // Likewise, with gradients[i * dim, (i + 1) * dim).

@@ -28,13 +28,22 @@ inline std::optional<std::string> disk_folder() {
 // of its own from here on. Empty path: not possible here (it needs root, and a loop device).
 class small_disk {
  public:
-  explicit small_disk(std::uint64_t bytes) {
+  // Above `bytes_that_last`, if it says so many, blocks are lost when they are written.
+  explicit small_disk(std::uint64_t bytes, std::uint64_t bytes_that_last = 0) {
     const auto on = disk_folder();
     if (!on || ::geteuid() != 0 || ::unshare(CLONE_NEWNS) != 0 ||
         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
       return;
-    const auto image = folder_.path("image");
     const auto at = folder_.path("disk");
+    auto image = folder_.path("image");
+    if (bytes_that_last > 0) {
+      const auto memory = folder_.path("memory");
+      std::filesystem::create_directory(memory);
+      const auto size = "size=" + std::to_string(bytes_that_last);
+      if (::mount("tmpfs", memory.c_str(), "tmpfs", 0, size.c_str()) != 0) return;
+      memory_ = memory;
+      image = memory + "/image";
+    }
     std::ofstream(image).close();
     std::filesystem::resize_file(image, bytes);
     std::filesystem::create_directory(at);
@@ -48,6 +57,7 @@ class small_disk {
   }
   ~small_disk() {
     if (!path_.empty()) ::umount2(path_.c_str(), MNT_DETACH);
+    if (!memory_.empty()) ::umount2(memory_.c_str(), MNT_DETACH);
   }
   small_disk(const small_disk&) = delete;
   small_disk& operator=(const small_disk&) = delete;
@@ -58,6 +68,7 @@ class small_disk {
  private:
   temporary_folder folder_;
   std::string path_;
+  std::string memory_;
 };
 
 }  // namespace tidegate::tests

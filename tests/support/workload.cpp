@@ -162,6 +162,9 @@ runtime::status run_clock_of_rows(const tidegate::session& session,
   const auto ids = row_ids(info.seed, info.rank, session.now());
   std::vector<float> values(ids.size() * row_dim);
   if (auto pulled = table.pull(ids, values).wait(); !pulled.ok()) return pulled;
+  const auto ahead = table.prefetch(row_ids(info.seed, info.rank, session.now() + 1));
+  if (ahead.ready())  // refused, or there is nothing to ask for
+    if (auto asked = ahead.wait(); !asked.ok()) return asked;
   const auto key = workload_key(info.seed, info.rank, session.now(), row_dim);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = workload_gradient(

@@ -143,8 +143,7 @@ void checker::check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t c
   const auto& spec = jobs_.at(job).spec;
   const bool stay = !membership_.anybody_left(spec.name) && spec.capacity() == spec.workers;
   const auto [at, fresh] = squares_.try_emplace({job, clock}, squares);
-  if (fresh && stay)
-    at->second = squares_of(job, clock, policies::scale_of(spec.reduce, contributors));
+  if (fresh && stay) at->second = squares_of(job, clock, contributors);
   if (squares != at->second && (stay || !anybody_promoted_))
     fail("same bits", "clock " + std::to_string(clock) +
                           ": a step takes the gradient for one of " + std::to_string(squares) +
@@ -152,7 +151,8 @@ void checker::check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t c
 }
 
 // In the order of tables and chunks, of what was written by now, which is all of the clock.
-double checker::squares_of(std::uint64_t job, std::uint64_t clock, float scale) const {
+double checker::squares_of(std::uint64_t job, std::uint64_t clock,
+                           std::uint32_t contributors) const {
   double sum = 0;
   for (const auto& [id, name] : names_) {
     if (id.first != job) continue;
@@ -163,6 +163,8 @@ double checker::squares_of(std::uint64_t job, std::uint64_t clock, float scale) 
       std::vector<kernels::gradient> inputs;
       for (const auto& [pushed, all] : at->second.written)
         if (pushed.clock == clock) inputs.push_back({all.rbegin()->second.data(), pushed.rank});
+      const auto scale =
+          policies::scale_of(at->second.optimizer, jobs_.at(job).spec.reduce, contributors);
       sum += kernels::squares_of_sum(inputs, scale, at->second.parameters.size(),
                                      kernels::gaps_of(at->second.optimizer));
     }

@@ -150,7 +150,7 @@ class checker {
   // Checks what a step took the whole gradient of a clock for.
   void check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors,
                   double squares);
-  double squares_of(std::uint64_t job, std::uint64_t clock, float scale) const;
+  double squares_of(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors) const;
   // What replicas were handed before the chunk was opened is what it begins with.
   void check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                          std::span<const float> first_values);

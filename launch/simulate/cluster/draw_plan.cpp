@@ -269,14 +269,15 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
   if (chance.chance(of.calls)) script.calls = chance.chance(0.5) ? 1.0 : 0.4;
 }
 
-// Draws of its own. Without norms of gradients, which are of sums.
+// Draws of its own. Norms of gradients are of sums.
 void draw_reductions(const scenario& of, policies::job_spec& job, worker_script& script) {
   draws chance(job.seed + 71);
-  if (!chance.chance(of.reductions) || job.clip_norm > 0) return;
+  if (!chance.chance(of.reductions)) return;
   for (auto& table : script.tables) {
-    const auto& [reduce, name] = runtime::reduction_words[static_cast<std::size_t>(
+    const auto& [name, reduce] = runtime::reduction_words[static_cast<std::size_t>(
         chance.below(std::size(runtime::reduction_words)))];
-    if (!table.has_rows()) table.optimizer.reduce = reduce;
+    if (!table.has_rows() && (runtime::is_sum(reduce) || job.clip_norm == 0))
+      table.optimizer.reduce = reduce;
   }
   job.tables = script.tables;
 }

@@ -266,9 +266,9 @@ double shard_memory::measure(const effects::measure& step, inputs from) {
     }
     gradients.push_back({payload->values.data(), input.rank});
   }
-  return kernels::squares_of_sum(gradients, policies::scale_of(chunk.reduce, step.contributors),
-                                 endpoint_.bytes_of(step.slot) / sizeof(float),
-                                 kernels::gaps_of(chunk.optimizer));
+  return kernels::squares_of_sum(
+      gradients, policies::scale_of(chunk.optimizer, chunk.reduce, step.contributors),
+      endpoint_.bytes_of(step.slot) / sizeof(float), kernels::gaps_of(chunk.optimizer));
 }
 
 std::span<const std::byte> shard_memory::payload_bytes(policies::payload_handle handle) const {

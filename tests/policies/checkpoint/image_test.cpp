@@ -295,6 +295,43 @@ TEST(checkpoint_image, of_rows_that_were_all_in_memory_has_a_number_less) {
   }
 }
 
+// Those before reductions of tables lack another, of each segment.
+TEST(checkpoint_image, of_segments_before_reductions_has_numbers_less) {
+  chunk_description about;
+  about.table = "user";
+  about.shape = {1};
+  about.elements = 1;
+  about.rows = {.dim = 1, .capacity = 100};
+  for (const std::uint32_t segments : {1U, 3U, 8U}) {
+    about.rows.dim = segments;
+    about.rows.segments.assign(segments, {.columns = 1});
+    const chunk_image image{about, {}};
+    const auto head = encode_shard_file(title, {&image, 1});
+    ASSERT_TRUE(head) << head.error().message();
+    auto json = head->substr(safetensors_head_bytes);
+    const auto begin = json.find('[', json.find(R"(\"rows\":[)"));
+    const auto end = json.find(']', begin);
+    std::string numbers;
+    std::size_t number = 0;
+    constexpr std::size_t of_table = 10;
+    constexpr std::size_t of_segment = 21;
+    for (auto at = begin; at < end; ++number) {
+      const auto next = json.find_first_of(",]", at + 1);
+      const bool is_new =
+          number + 1 == of_table ||
+          (number >= of_table && (number - of_table) % of_segment == of_segment - 1);
+      if (!is_new) numbers += (numbers.empty() ? "" : ",") + json.substr(at + 1, next - at - 1);
+      at = next;
+    }
+    ASSERT_EQ(number, of_table + segments * of_segment);
+    const auto bytes = head->size() - (end - begin - 1 - numbers.size());
+    json.replace(begin + 1, end - begin - 1, numbers);
+    const auto read = decode_shard_file(json, bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->chunks[0].about, about) << segments;
+  }
+}
+
 TEST(checkpoint_image, of_rows_before_they_came_and_went_has_fewer_numbers) {
   chunk_description about;
   about.table = "user";

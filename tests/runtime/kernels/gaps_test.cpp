@@ -170,7 +170,7 @@ TEST_P(gaps_test, initial_values_that_are_pushed_leave_the_others) {
     chunk of(seed, n, ranks);
     std::vector<float> sum(n);
     tree_sum(of.inputs, sum.data(), n, gaps::possible);
-    assign_sum(of.inputs, of.arrays(), gaps::possible);
+    assign_sum(of.inputs, of.arrays(), {.where = gaps::possible});
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_EQ(of.after[i], is_gap(sum[i]) ? of.before[i] : sum[i]);
   });

@@ -121,7 +121,7 @@ TEST_F(backing_file_test, pages_that_are_dropped_are_written_and_read_again) {
     std::memcpy(mapped.at(page * page_bytes), &page, sizeof page);
   ASSERT_EQ(pages_in_memory(mapped), file_bytes / page_bytes);
   file.start_writing(0, file_bytes / 2);
-  file.drop(mapped.at(), 0, file_bytes - page_bytes);
+  EXPECT_TRUE(file.drop(mapped.at(), 0, file_bytes - page_bytes).ok());
   EXPECT_EQ(pages_in_memory(mapped), 1U) << "all but the last";
   file.start_reading(4 * page_bytes, 2 * page_bytes);
   for (std::uint64_t page = 0; page < file_bytes / page_bytes; ++page)
@@ -134,7 +134,7 @@ TEST_F(backing_file_test, what_is_read_is_no_more_than_was_asked_for) {
   ASSERT_TRUE(file.map_at(mapped.at()));
   ASSERT_TRUE(file.reserve(0, file_bytes).ok());
   std::memset(mapped.at(), 1, file_bytes);
-  file.drop(mapped.at(), 0, file_bytes);
+  EXPECT_TRUE(file.drop(mapped.at(), 0, file_bytes).ok());
   ASSERT_EQ(pages_in_memory(mapped), 0U);
   EXPECT_EQ(mapped.at(40 * page_bytes)[0], std::byte{1});
   EXPECT_EQ(pages_in_memory(mapped), 1U) << "nothing beside it";
@@ -171,8 +171,28 @@ TEST(backing_file_disk, that_is_full_is_an_error_before_anything_is_written) {
       file->reserve(reserved, left / segment::page_bytes * segment::page_bytes - (1U << 20U))
           .ok());
   std::memset(mapped, 7, reserved);
-  file->drop(mapped, 0, reserved);
+  EXPECT_TRUE(file->drop(mapped, 0, reserved).ok());
   EXPECT_EQ(mapped[reserved - 1], std::byte{7});
+  ::munmap(mapped, file->size());
+}
+
+// The kernel takes pages for written that it could not write.
+TEST(backing_file_disk, that_loses_what_is_written_is_noticed_when_pages_are_dropped) {
+  const tests::small_disk disk(64U << 20U, 8U << 20U);
+  if (disk.path().empty()) GTEST_SKIP() << "no disk can be mounted";
+  const auto file = backing_file::create(disk.path(), 32U << 20U);
+  ASSERT_TRUE(file) << file.error().message();
+  auto* const mapped = static_cast<std::byte*>(
+      ::mmap(nullptr, file->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_TRUE(file->map_at(mapped));
+  ASSERT_TRUE(file->reserve(0, file->size()).ok());
+  constexpr std::uint64_t run = 1U << 20U;
+  status dropped;
+  for (std::uint64_t at = 0; at < file->size() && dropped.ok(); at += run) {
+    std::memset(mapped + at, 7, run);
+    dropped = file->drop(mapped + at, at, run);
+  }
+  EXPECT_EQ(dropped.code(), errc::io_error);
   ::munmap(mapped, file->size());
 }
 

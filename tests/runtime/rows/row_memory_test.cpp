@@ -358,5 +358,25 @@ TEST(row_memory_disk, that_is_full_fails_the_step_that_needs_more) {
   EXPECT_TRUE(table.update({}, others, gradients_of(others, 3)).ok());
 }
 
+TEST(row_memory_disk, that_loses_what_is_written_fails_the_step) {
+  const tests::small_disk disk(64U << 20U, 8U << 20U);
+  if (disk.path().empty()) GTEST_SKIP() << "no disk can be mounted";
+  auto options = options_of(memory_in(disk.path()));
+  options.capacity = 1'000'000;
+  auto table = table_of(options);
+  status lost;
+  for (std::uint64_t made = 0; lost.ok(); made += 5'000) {
+    const auto ids = range(made, 5'000);
+    lost = table.update({.clock = made}, ids, gradients_of(ids, made));
+    ASSERT_LT(made, options.capacity);
+  }
+  EXPECT_EQ(lost.code(), errc::io_error) << lost.message();
+  for (const auto* part : {"table embedding", disk.path().c_str(), "cannot be written"})
+    EXPECT_NE(lost.message().find(part), std::string::npos) << lost.message();
+  const auto ids = range(0, 10);
+  EXPECT_EQ(table.update({}, ids, gradients_of(ids, 1)).code(), errc::io_error)
+      << "it is of no use from then on";
+}
+
 }  // namespace
 }  // namespace tidegate::runtime

@@ -37,7 +37,7 @@ void run_on_cpu(const random_step& step, std::byte* memory) {
     case call_kind::sum:
       return tree_sum(inputs, arrays.after, arrays.n);
     case call_kind::assign:
-      return assign_sum(inputs, arrays, step.where());
+      return assign_sum(inputs, arrays, {.where = step.where()});
     case call_kind::update:
       return apply_update(step.options(), powers, inputs, step.scale(), arrays);
   }
