@@ -16,7 +16,7 @@ file_resource::~file_resource() {
 void* file_resource::map_file(std::size_t bytes) {
   const auto refuse = [&](const std::string& why) {
     log::warn("a copy of " + std::to_string(bytes) + " bytes lies in memory, and not in " +
-                 folder_ + ": " + why);
+              folder_ + ": " + why);
     return nullptr;
   };
   const auto size =

@@ -113,10 +113,10 @@ void row_memory::start_writing(const rows::page_block& block, rows::page_mask pa
 }
 
 rows::page_mask row_memory::drop(const rows::page_block& block, rows::page_mask pages) {
-  const auto& [file, mapped] = files_[block.file];
+  const auto& from = files_[block.file];
   for_runs(pages, [&](std::uint64_t first, std::uint64_t count) {
     const auto offset = block.number * block_bytes + first * page_bytes;
-    const auto dropped = file->drop(mapped + offset, offset, count * page_bytes);
+    const auto dropped = from.file->drop(from.mapped + offset, offset, count * page_bytes);
     if (!dropped.ok() && failure_.ok())
       failure_ = {dropped.code(), "table " + options_.table +
                                       ": its rows cannot be written to " + options_.folder +

@@ -299,7 +299,8 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
 
 status row_table::put(std::span<const std::uint64_t> ids, std::span<const float> values,
                       std::span<const float> states, std::span<const row_use> uses) {
-  const auto [capacity, dim, state_floats] = layout_.shape;
+  const std::size_t dim = layout_.shape.dim;
+  const std::size_t state_floats = layout_.shape.state_floats;
   TIDEGATE_ASSERT(values.size() == ids.size() * dim &&
                       states.size() == ids.size() * state_floats && uses.size() == ids.size(),
                   "all of each row");
