@@ -116,38 +116,43 @@ chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) 
   return arrays;
 }
 
+// A step, or without `options` an assignment, block by block: with what reduce(offset, out, n)
+// returns of the inputs, which it may leave in `out`.
+template <class Reduce>
+void step_in_blocks(const coefficients* options, gaps where, const chunk_arrays& arrays,
+                    const Reduce& reduce) {
+  alignas(64) float scratch[block];
+  dense_inputs alone;
+  alone.count = 1;
+  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
+    const std::size_t n = std::min(block, arrays.n - offset);
+    alone.data[0] = reduce(offset, arrays.sum ? arrays.sum + offset : scratch, n);
+    if (options == nullptr || where == gaps::possible)
+      fused_step_around_gaps(options, alone, part(arrays, offset, n));
+    else
+      fused_step(*options, alone, part(arrays, offset, n));
+  }
+}
+
 // A step, or without `options` the assignment of the sum.
 void step_around_gaps(const coefficients* options, std::span<const gradient> inputs,
                       const chunk_arrays& arrays) {
   dense_inputs dense;
   if (find_dense(inputs, dense) && is_fused_around_gaps(dense.count))
     return fused_step_around_gaps(options, dense, arrays);
-  alignas(64) float scratch[block];
-  dense_inputs alone;
-  alone.count = 1;
-  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
-    const std::size_t n = std::min(block, arrays.n - offset);
-    auto* out = arrays.sum ? arrays.sum + offset : scratch;
-    alone.data[0] = sum_block(inputs, offset, out, n);
-    fused_step_around_gaps(options, alone, part(arrays, offset, n));
-  }
+  step_in_blocks(options, gaps::possible, arrays,
+                 [&](std::size_t offset, float* out, std::size_t n) {
+                   return sum_block(inputs, offset, out, n);
+                 });
 }
 
 // A step with what several gradients are reduced to, or without `options` its assignment.
 void step_with_reduced(const coefficients* options, const combination& rule,
                        std::span<const gradient> inputs, const chunk_arrays& arrays) {
-  alignas(64) float scratch[block];
-  dense_inputs alone;
-  alone.count = 1;
-  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
-    const std::size_t n = std::min(block, arrays.n - offset);
-    auto* out = arrays.sum ? arrays.sum + offset : scratch;
-    alone.data[0] = reduce_block(rule, inputs, offset, out, n);
-    if (options == nullptr || rule.where == gaps::possible)
-      fused_step_around_gaps(options, alone, part(arrays, offset, n));
-    else
-      fused_step(*options, alone, part(arrays, offset, n));
-  }
+  step_in_blocks(options, rule.where, arrays,
+                 [&](std::size_t offset, float* out, std::size_t n) {
+                   return reduce_block(rule, inputs, offset, out, n);
+                 });
 }
 
 bool is_reduced(const combination& rule, std::span<const gradient> inputs) {
@@ -190,15 +195,9 @@ void apply_update(const optimizer& options, beta_powers& powers,
   if (options.lazy) return step_around_gaps(&c, inputs, arrays);
   dense_inputs dense;
   if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
-  alignas(64) float scratch[block];
-  dense_inputs sum;
-  sum.count = 1;
-  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
-    const std::size_t n = std::min(block, arrays.n - offset);
-    auto* out = arrays.sum ? arrays.sum + offset : scratch;
-    sum.data[0] = sum_range(inputs, 0, ranks_spanned(inputs), offset, out, n).data;
-    fused_step(c, sum, part(arrays, offset, n));
-  }
+  step_in_blocks(&c, gaps::none, arrays, [&](std::size_t offset, float* out, std::size_t n) {
+    return sum_range(inputs, 0, ranks_spanned(inputs), offset, out, n).data;
+  });
 }
 
 double squares_of_sum(std::span<const gradient> inputs, float scale, std::size_t n,
