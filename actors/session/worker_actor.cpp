@@ -258,17 +258,13 @@ std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk
                                            std::optional<std::uint32_t> moves) {
   auto& table = tables_.at(id);
   if (!table.rows) return table.function;
-  return shell_.core().tables().is_pulled_ahead(id) ? table.rows->ahead().request(chunk)
-                                                    : table.rows->request(chunk, moves);
+  return table.rows->request(kind_of_pull(shell_.core(), id), chunk, moves);
 }
 
 std::span<std::byte> worker::room_for_results(const policies::chunk_place& chunk,
                                               std::uint32_t id, std::uint64_t bytes) {
   auto& table = tables_.at(id);
-  if (table.rows)
-    return shell_.core().tables().is_pulled_ahead(id)
-               ? table.rows->ahead().room(chunk.chunk, bytes)
-               : table.rows->room(chunk.chunk, bytes);
+  if (table.rows) return table.rows->room(kind_of_pull(shell_.core(), id), chunk.chunk, bytes);
   if (bytes != runtime::call_payload_bytes) return {};
   return table.results[chunk.chunk];
 }

@@ -79,7 +79,6 @@ status row_store::add_table(const policies::open_table_call& table,
     auto part = runtime::row_part::create(options);
     if (!part) return part.error();
     parts_.insert_or_assign(chunk.slot, part_state{.rows = std::move(*part),
-                                                   .optimizer = table.optimizer,
                                                    .reduce = reduce,
                                                    .capacity = options.rows.capacity,
                                                    .candidates = most_candidates,
@@ -145,7 +144,7 @@ status row_store::apply(const effects::apply& step, std::span<const input> from)
   }
   runtime::row_step options;
   options.clock = step.clock;
-  options.scale = policies::scale_of(part.optimizer, part.reduce, step.contributors);
+  options.scale = policies::scale_of(part.rows.optimizer(), part.reduce, step.contributors);
   options.rate = step.rate;
   return part.rows.apply(
       {.options = options, .from = step.from, .to = step.to, .keeps_sum = step.keeps_sum},

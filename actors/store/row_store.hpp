@@ -113,7 +113,6 @@ class row_store {
  private:
   struct part_state {
     runtime::row_part rows;
-    policies::optimizer_spec optimizer;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint64_t capacity = 0;    // rows
     std::uint64_t candidates = 0;  // at most

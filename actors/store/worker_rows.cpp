@@ -124,8 +124,9 @@ runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
   return asked;
 }
 
-std::span<const std::byte> worker_rows::request(std::uint32_t part,
+std::span<const std::byte> worker_rows::request(pull_kind kind, std::uint32_t part,
                                                 std::optional<std::uint32_t> moves) {
+  if (kind == pull_kind::ahead) return ahead_.request(part);
   const auto request = requests_[part].bytes();
   if (answers_[part].is_page) return request;
   auto& place = places_[part];
@@ -217,7 +218,9 @@ runtime::expected<runtime::row_batch> worker_rows::page(std::uint32_t part) cons
   return runtime::read_row_batch(answer.bytes.first(answer.filled), dim_);
 }
 
-std::span<std::byte> worker_rows::room(std::uint32_t part, std::uint64_t bytes) {
+std::span<std::byte> worker_rows::room(pull_kind kind, std::uint32_t part,
+                                       std::uint64_t bytes) {
+  if (kind == pull_kind::ahead) return ahead_.room(part, bytes);
   auto& answer = answers_[part];
   auto& place = places_[part];
   const auto values =

@@ -15,6 +15,7 @@
 #include "actors/store/rows_ahead.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/protocol/double_buffer.hpp"
+#include "policies/worker/core.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_writer.hpp"
@@ -71,13 +72,14 @@ class worker_rows {
   // us.
   void let_go();
 
+  // Of the pull that is under way.
+  enum class pull_kind : std::uint8_t { for_use, ahead };
   // The request for a part, to its shard. `moves`: how often that shard has moved, if its
   // memory may be mapped here.
-  std::span<const std::byte> request(std::uint32_t part, std::optional<std::uint32_t> moves);
+  std::span<const std::byte> request(pull_kind kind, std::uint32_t part,
+                                     std::optional<std::uint32_t> moves);
   // Where so many bytes of an answer arrive; empty if it cannot be as long.
-  std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
-  // Those of a pull ahead.
-  rows_ahead& ahead() noexcept { return ahead_; }
+  std::span<std::byte> room(pull_kind kind, std::uint32_t part, std::uint64_t bytes);
 
  private:
   struct answer_room {
@@ -128,5 +130,12 @@ class worker_rows {
   rows_ahead ahead_;
   std::vector<const float*> found_;  // of ids that are read in place: where their values lie
 };
+
+// Returns the kind of the pull of a table of rows that is under way.
+inline worker_rows::pull_kind kind_of_pull(const policies::worker_core& core,
+                                           std::uint32_t table) {
+  return core.tables().at(table).pull.is_ahead ? worker_rows::pull_kind::ahead
+                                               : worker_rows::pull_kind::for_use;
+}
 
 }  // namespace tidegate::actors

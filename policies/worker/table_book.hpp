@@ -143,9 +143,8 @@ class table_book {
   std::span<const chunk_source> sources_of(std::uint32_t table) const;
   std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
   const worker_table& at(std::uint32_t table) const { return tables_.at(table); }
-  // Returns true if the pull under way, or the last one, was ahead of its use.
-  bool is_pulled_ahead(std::uint32_t table) const { return at(table).pull.is_ahead; }
-  bool is_any_pulled_ahead() const;  // now
+  // Returns true if a pull ahead of its use is under way.
+  bool is_any_pulled_ahead() const;
 
   // Notes a push or a skip, after which no table is added; returns whether there was one.
   void note_push() noexcept { has_pushed_ = true; }

@@ -204,20 +204,20 @@ std::size_t row_part::changes(std::uint32_t version_buffer, const row_request& r
   const bool all = !is_current || !knows_mark;
   changed_numbers_.resize(ids.size());
   if (!all) table_.view().index().find(ids, changed_numbers_);
-  const auto changed = [&](std::size_t i) {
-    return all || has_changed(changed_numbers_[i], request.since);
-  };
   changed_ids_.clear();
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    if (changed(i)) changed_ids_.push_back(ids[i]);
+  changed_bits_.assign(row_changes_words(ids.size()), 0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!all && !has_changed(changed_numbers_[i], request.since)) continue;
+    changed_ids_.push_back(ids[i]);
+    changed_bits_[i / 64] |= std::uint64_t{1} << (i % 64);
+  }
   row_changes_header header;
   header.rows = static_cast<std::uint32_t>(ids.size());
   header.changed = static_cast<std::uint32_t>(changed_ids_.size());
   if (is_current) header.mark = {.history = history_, .clock = clock_};
   const auto bytes = row_changes_bytes(header.rows, header.changed, dim());
   const auto room = begin_row_changes(into.first(bytes), header, dim());
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    if (changed(i)) room.bits[i / 64] |= std::uint64_t{1} << (i % 64);
+  std::copy(changed_bits_.begin(), changed_bits_.end(), room.bits.begin());
   gather(version_buffer, changed_ids_, room.values);
   return bytes;
 }

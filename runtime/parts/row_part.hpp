@@ -137,6 +137,7 @@ class row_part {
 
   std::uint64_t rows() const noexcept { return table_.size(); }
   std::uint32_t dim() const noexcept { return options_.rows.dim; }
+  const optimizer_options& optimizer() const noexcept { return options_.rows.optimizer; }
   std::uint32_t state_floats() const noexcept { return table_.shape().state_floats; }
   const row_table& table() const noexcept { return table_; }
 
@@ -195,6 +196,7 @@ class row_part {
   // Of an answer with changes.
   mutable std::vector<std::uint64_t> changed_ids_;
   mutable std::vector<row_number> changed_numbers_;
+  mutable std::vector<std::uint64_t> changed_bits_;
   mutable std::vector<sorted_row> sorted_;  // see sorted_rows()
   mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];

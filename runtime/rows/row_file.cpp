@@ -48,11 +48,11 @@ row_file::~row_file() {
   shared_->remove(number_, reserved_);
 }
 
-// Where the disk has no room for what lies ahead, it may have for what is needed.
 const status& row_file::failure() const noexcept {
   return shared_->failure();
 }
 
+// Where the disk has no room for what lies ahead, it may have for what is needed.
 status row_file::reserve(std::uint64_t rows) {
   const auto needed = pages_of(rows * row_bytes_) * page_bytes;
   if (needed <= reserved_) return {};
@@ -68,8 +68,8 @@ status row_file::reserve(std::uint64_t rows) {
   return taken;
 }
 
-void row_file::use(std::span<const row_number> rows, access how) {
-  const bool writes = how == access::writes;
+void row_file::use(std::span<const row_number> rows, access kind) {
+  const bool writes = kind == access::writes;
   std::uint64_t end = 0;
   for (const auto row : rows) {
     if (row == no_row) continue;
@@ -79,13 +79,13 @@ void row_file::use(std::span<const row_number> rows, access how) {
     shared_->use(number_, first, last - first + 1, writes);
     end = std::max(end, last + 1);
   }
-  if (how == access::scans) scanned_.push_back(shared_->absent());
+  if (kind == access::scans) scanned_.push_back(shared_->absent());
   shared_->start_reading(number_, written_);
   if (writes) written_ = std::max(written_, end);
 }
 
-void row_file::end_use(access how) {
-  if (how == access::scans) {
+void row_file::end_use(access kind) {
+  if (kind == access::scans) {
     auto pages = std::move(scanned_.front());
     scanned_.pop_front();
     // The next block may begin on the last page.

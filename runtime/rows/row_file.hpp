@@ -44,10 +44,10 @@ class row_file {
   // What goes over all rows once (scans) brings pages that nobody will use for long.
   enum class access : std::uint8_t { reads, writes, scans };
   // These rows are about to be used, and stay for so long. There may be no_row among them.
-  void use(std::span<const row_number> rows, access how);
+  void use(std::span<const row_number> rows, access kind);
   // The block that was used first, of those for which this was not called, has been. Lets
   // pages go: others for it (page_clock::balance()), or what a scan has brought.
-  void end_use(access how);
+  void end_use(access kind);
 
  private:
   row_file(std::shared_ptr<row_memory> shared, backing_file file, std::byte* mapped,

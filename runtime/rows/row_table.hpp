@@ -141,7 +141,7 @@ class row_table {
 
   // As scan_rows().
   template <class Work>
-  void in_blocks(std::span<const row_number> rows, row_file::access how,
+  void in_blocks(std::span<const row_number> rows, row_file::access kind,
                  const Work& work) const {
     if (file_ == nullptr) {
       if (!rows.empty()) work(std::size_t{0}, rows.size());
@@ -151,11 +151,11 @@ class row_table {
     const auto block = [&](std::size_t first) {
       return rows.subspan(first, std::min(most, rows.size() - first));
     };
-    if (!rows.empty()) file_->use(block(0), how);
+    if (!rows.empty()) file_->use(block(0), kind);
     for (std::size_t first = 0; first < rows.size(); first += most) {
-      if (first + most < rows.size()) file_->use(block(first + most), how);
+      if (first + most < rows.size()) file_->use(block(first + most), kind);
       work(first, block(first).size());
-      file_->end_use(how);
+      file_->end_use(kind);
     }
   }
 

@@ -1,10 +1,8 @@
 """Tables of rows larger than their memory: the bits are those of tables that fit, whoever is killed; nothing is left; and a
 disk that is full, or none, is said."""
 
-from faults import *
+from row_jobs import *
 
-OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
-KILLED = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
 # 5,000 rows of 128 bytes with their state, ten times what stays of them on one shard, and 2.5 times on each of two.
 SMALL = {"parts": 1, "memory": "64KiB"}
 HALVES = {"parts": 2, "memory": "128KiB"}
@@ -12,15 +10,7 @@ HALVES = {"parts": 2, "memory": "128KiB"}
 SECONDS = 120
 
 
-class RowsInFiles(FaultTest):
-    def yaml(self, pause, clocks=200, job={}, table={}, **cluster):
-        spec = json.loads(cluster_yaml({"job": {
-            "workers": 3, "mode": ["workload", clocks, pause, "rows"],
-            "tables": {"rows": {"rows": "dynamic", "dim": 8, **({} if "evict" in table else {"capacity": 10000}),
-                                **table}},
-            "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **cluster))
-        return json.dumps({**spec, "supervision": OFTEN})
-
+class RowsInFiles(RowsTest):
     def expected(self, **rest):
         return self.hash_of(self.run_to_end(self.yaml(0, **rest), seconds=SECONDS))
 

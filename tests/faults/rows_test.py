@@ -2,21 +2,10 @@
 
 import hashlib
 
-from faults import *
-
-OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
-KILLED = ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0")
+from row_jobs import *
 
 
-class Rows(FaultTest):
-    def yaml(self, pause, clocks=200, job={}, table={}, **cluster):
-        spec = json.loads(cluster_yaml({"job": {
-            "workers": 3, "mode": ["workload", clocks, pause, "rows"],
-            "tables": {"rows": {"rows": "dynamic", "dim": 8, **({} if "evict" in table else {"capacity": 10000}),
-                                **table}},
-            "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **cluster))
-        return json.dumps({**spec, "supervision": OFTEN})
-
+class Rows(RowsTest):
     def expected(self, **rest):
         return self.hash_of(self.run_to_end(self.yaml(0, **rest)))
 

@@ -49,9 +49,6 @@ class worker_tables final : public actors::worker_memory {
     tables_.at(table).number = number;
   }
   std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
-  bool is_pulled_ahead(std::uint32_t table) const {
-    return core_->tables().is_pulled_ahead(table);
-  }
   bool is_lazy(std::uint32_t table) const { return tables_.at(table).grant.lazy; }
   bool has_rows(std::uint32_t table) const { return tables_.at(table).rows != nullptr; }
   // What is asked of the table by a pull: rows by a call.
@@ -120,15 +117,13 @@ class worker_tables final : public actors::worker_memory {
                                      std::optional<std::uint32_t> moves) override {
     auto& known = tables_.at(table);
     if (!known.rows) return known.function;
-    return is_pulled_ahead(table) ? known.rows->ahead().request(chunk)
-                                  : known.rows->request(chunk, moves);
+    return known.rows->request(actors::kind_of_pull(*core_, table), chunk, moves);
   }
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override {
     auto& known = tables_.at(table);
     if (known.rows)
-      return is_pulled_ahead(table) ? known.rows->ahead().room(chunk.chunk, bytes)
-                                    : known.rows->room(chunk.chunk, bytes);
+      return known.rows->room(actors::kind_of_pull(*core_, table), chunk.chunk, bytes);
     if (bytes != runtime::call_payload_bytes) return {};
     return known.results.at(chunk.chunk);
   }

@@ -15,6 +15,8 @@ using runtime::row_part;
 
 constexpr std::uint32_t row_floats = 40;
 constexpr std::uint64_t job_seed = 5;
+constexpr auto for_use = worker_rows::pull_kind::for_use;
+constexpr auto ahead = worker_rows::pull_kind::ahead;
 
 // A worker, and the only part of its table as the shard has it.
 class rows_of_a_worker : public testing::Test {
@@ -56,14 +58,14 @@ class rows_of_a_worker : public testing::Test {
 
   // The shard answers what the worker asks it. Returns how many bytes that were; 0: refused.
   std::size_t answer(std::optional<std::uint32_t> moves) {
-    const auto request = *runtime::read_row_request(rows_.request(0, moves));
+    const auto request = *runtime::read_row_request(rows_.request(for_use, 0, moves));
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     const auto bytes = part_->answer(version_, request, into);
     return take(into.first(bytes)) ? bytes : 0;
   }
   bool take(std::span<const std::byte> answer) {
-    const auto room = rows_.room(0, answer.size());
+    const auto room = rows_.room(for_use, 0, answer.size());
     if (room.size() != answer.size()) return false;
     std::copy(answer.begin(), answer.end(), room.begin());
     return true;
@@ -77,15 +79,15 @@ class rows_of_a_worker : public testing::Test {
     const auto asked = rows_.write_ahead(ids_);
     ASSERT_TRUE(asked);
     ASSERT_EQ(*asked, worker_rows::part_list{0});
-    const auto request = *runtime::read_row_request(rows_.ahead().request(0));
+    const auto request = *runtime::read_row_request(rows_.request(ahead, 0, {}));
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     ASSERT_EQ(part_->answer(version_, request, into), into.size());
-    const auto place = rows_.ahead().room(0, into.size());
+    const auto place = rows_.room(ahead, 0, into.size());
     ASSERT_EQ(place.size(), into.size());
     if (!arrives) {
       std::fill_n(place.begin(), place.size() / 2, std::byte{1});
-      rows_.ahead().request(0);  // it is asked for again
+      rows_.request(ahead, 0, {});  // it is asked for again
       return;
     }
     std::copy(into.begin(), into.end(), place.begin());
@@ -209,7 +211,7 @@ TEST_F(rows_of_a_worker, read_in_place_are_not_asked_for_ahead) {
 TEST_F(rows_of_a_worker, a_lease_that_was_not_asked_for_is_refused) {
   step();
   ASSERT_TRUE(rows_.write_gather(ids_));
-  rows_.request(0, {});
+  rows_.request(for_use, 0, {});
   std::vector<std::byte> lease(runtime::row_lease_bytes);
   runtime::encode({.place = part_->table().place(), .version = part_->table().view().version()},
                   lease);

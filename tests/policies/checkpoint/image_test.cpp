@@ -271,65 +271,43 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   refused([](auto& of) { of.rows.lifetime.by = static_cast<runtime::eviction_order>(9); });
 }
 
-// Those before tables larger than memory lack a number, with segments and without.
-TEST(checkpoint_image, of_rows_that_were_all_in_memory_has_a_number_less) {
-  chunk_description about;
-  about.table = "user";
-  about.shape = {1};
-  about.elements = 1;
-  about.rows = {.dim = 5, .capacity = 100};
-  for (const std::size_t segments : {0U, 1U, 8U}) {
-    about.rows.dim = std::max<std::uint32_t>(static_cast<std::uint32_t>(segments), 1);
-    about.rows.segments.assign(segments, {.columns = 1});
-    const chunk_image image{about, {}};
-    const auto head = encode_shard_file(title, {&image, 1});
-    ASSERT_TRUE(head) << head.error().message();
-    auto json = head->substr(safetensors_head_bytes);
-    auto at = json.find(R"(\"rows\":[)");
-    for (int numbers = 0; numbers < 9; ++numbers) at = json.find_first_of(",]", at + 1);
-    ASSERT_EQ(json.substr(at, 2), ",0");
-    json.erase(at, 2);
-    const auto read = decode_shard_file(json, head->size() - 2);
-    ASSERT_TRUE(read) << read.error().message();
-    EXPECT_EQ(read->chunks[0].about, about) << segments;
-  }
-}
-
-// Those before reductions of tables lack another, of each segment.
-TEST(checkpoint_image, of_segments_before_reductions_has_numbers_less) {
+// Records before tables larger than memory lack a number of the table, and those before
+// reductions of tables another of each segment.
+TEST(checkpoint_image, of_rows_before_memory_and_reductions_has_numbers_less) {
+  constexpr std::size_t of_table = 10;
+  constexpr std::size_t of_segment = 21;
   chunk_description about;
   about.table = "user";
   about.shape = {1};
   about.elements = 1;
   about.rows = {.dim = 1, .capacity = 100};
-  for (const std::uint32_t segments : {1U, 3U, 8U}) {
-    about.rows.dim = segments;
-    about.rows.segments.assign(segments, {.columns = 1});
-    const chunk_image image{about, {}};
-    const auto head = encode_shard_file(title, {&image, 1});
-    ASSERT_TRUE(head) << head.error().message();
-    auto json = head->substr(safetensors_head_bytes);
-    const auto begin = json.find('[', json.find(R"(\"rows\":[)"));
-    const auto end = json.find(']', begin);
-    std::string numbers;
-    std::size_t number = 0;
-    constexpr std::size_t of_table = 10;
-    constexpr std::size_t of_segment = 21;
-    for (auto at = begin; at < end; ++number) {
-      const auto next = json.find_first_of(",]", at + 1);
-      const bool is_new =
-          number + 1 == of_table ||
-          (number >= of_table && (number - of_table) % of_segment == of_segment - 1);
-      if (!is_new) numbers += (numbers.empty() ? "" : ",") + json.substr(at + 1, next - at - 1);
-      at = next;
+  for (const std::uint32_t segments : {0U, 1U, 3U, 8U})
+    for (const bool has_reductions : {true, false}) {
+      about.rows.dim = std::max(segments, 1U);
+      about.rows.segments.assign(segments, {.columns = 1});
+      const chunk_image image{about, {}};
+      const auto head = encode_shard_file(title, {&image, 1});
+      ASSERT_TRUE(head) << head.error().message();
+      auto json = head->substr(safetensors_head_bytes);
+      const auto begin = json.find('[', json.find(R"(\"rows\":[)"));
+      const auto end = json.find(']', begin);
+      std::string older;
+      std::size_t number = 0;
+      for (auto at = begin; at < end; ++number) {
+        const auto next = json.find_first_of(",]", at + 1);
+        const bool is_reduction = number >= of_table && !has_reductions &&
+                                  (number - of_table) % of_segment == of_segment - 1;
+        if (number + 1 != of_table && !is_reduction)
+          older += (older.empty() ? "" : ",") + json.substr(at + 1, next - at - 1);
+        at = next;
+      }
+      ASSERT_EQ(number, of_table + segments * of_segment);
+      const auto bytes = head->size() - (end - begin - 1 - older.size());
+      json.replace(begin + 1, end - begin - 1, older);
+      const auto read = decode_shard_file(json, bytes);
+      ASSERT_TRUE(read) << read.error().message();
+      EXPECT_EQ(read->chunks[0].about, about) << segments;
     }
-    ASSERT_EQ(number, of_table + segments * of_segment);
-    const auto bytes = head->size() - (end - begin - 1 - numbers.size());
-    json.replace(begin + 1, end - begin - 1, numbers);
-    const auto read = decode_shard_file(json, bytes);
-    ASSERT_TRUE(read) << read.error().message();
-    EXPECT_EQ(read->chunks[0].about, about) << segments;
-  }
 }
 
 TEST(checkpoint_image, of_rows_before_they_came_and_went_has_fewer_numbers) {

@@ -15,11 +15,7 @@ namespace tidegate::runtime {
 namespace {
 
 row_part part_with(const row_lifetime& lifetime) {
-  row_part_options options;
-  options.rows = {.name = "user", .capacity = 10'000, .dim = dim};
-  options.lifetime = lifetime;
-  options.keeps = 1;
-  auto part = row_part::create(options);
+  auto part = row_part::create(options_of(lifetime));
   EXPECT_TRUE(part) << part.error().message();
   return std::move(*part);
 }

@@ -34,6 +34,19 @@ struct step_batches {
   std::vector<batch_merger::input> inputs;
 };
 
+// Options of a part whose rows come and go so, and of which two versions before are kept.
+inline row_part_options options_of(const row_lifetime& lifetime) {
+  row_part_options options;
+  options.rows.name = "user";
+  options.rows.capacity = (lifetime.rows > 0 ? lifetime.rows : 10'000) + lifetime_block;
+  options.rows.dim = dim;
+  options.rows.optimizer.kind = optimizer_kind::adam;
+  options.rows.optimizer.learning_rate = 0.1F;
+  options.lifetime = lifetime;
+  options.keeps = 2;
+  return options;
+}
+
 inline row_part::step step_of(std::uint64_t clock, std::uint32_t from, std::uint32_t to,
                               bool keeps_sum = false) {
   return {.options = {.clock = clock, .scale = 0.5F},

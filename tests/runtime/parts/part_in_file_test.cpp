@@ -22,18 +22,6 @@ namespace {
 // A row takes 128 bytes with its state, and 400 take 50 KiB.
 constexpr std::uint64_t memory_bytes = 12U << 10U;
 
-row_part_options part_options(const row_lifetime& lifetime) {
-  row_part_options options;
-  options.rows.name = "user";
-  options.rows.capacity = (lifetime.rows > 0 ? lifetime.rows : 10'000) + lifetime_block;
-  options.rows.dim = dim;
-  options.rows.optimizer.kind = optimizer_kind::adam;
-  options.rows.optimizer.learning_rate = 0.1F;
-  options.lifetime = lifetime;
-  options.keeps = 2;
-  return options;
-}
-
 class a_part_in_a_file : public testing::Test {
  protected:
   void SetUp() override {
@@ -45,7 +33,7 @@ class a_part_in_a_file : public testing::Test {
     memory_ = *memory;
   }
   row_part part_of(const row_lifetime& lifetime) {
-    auto options = part_options(lifetime);
+    auto options = options_of(lifetime);
     options.rows.memory = memory_;
     auto part = row_part::create(options);
     EXPECT_TRUE(part) << part.error().message();
@@ -62,7 +50,7 @@ TEST_F(a_part_in_a_file, has_the_rows_and_versions_of_one_in_memory) {
                                        {.admit_count = 2, .candidates = 90, .unseen = 6},
                                        {.rows = 250, .by = order::lru}}) {
     auto part = part_of(lifetime);
-    auto twin = *row_part::create(part_options(lifetime));
+    auto twin = *row_part::create(options_of(lifetime));
     for (std::uint32_t clock = 0; clock < 40; ++clock) {
       const step_batches batches(clock, 1 + clock % 3, 150);
       const auto step = step_of(clock, clock % 4, (clock + 1) % 4, clock % 2 == 0);
@@ -82,7 +70,7 @@ TEST_F(a_part_in_a_file, has_the_rows_and_versions_of_one_in_memory) {
 }
 
 TEST_F(a_part_in_a_file, goes_on_from_the_image_of_another) {
-  auto twin = *row_part::create(part_options({}));
+  auto twin = *row_part::create(options_of({}));
   for (std::uint32_t clock = 0; clock < 5; ++clock)
     ASSERT_TRUE(twin.apply(step_of(clock, 0, 0), step_batches(clock, 2, 300).inputs).ok());
   auto part = part_of({});

@@ -17,18 +17,6 @@
 namespace tidegate::runtime {
 namespace {
 
-row_part_options options_of(const row_lifetime& lifetime) {
-  row_part_options options;
-  options.rows.name = "user";
-  options.rows.capacity = (lifetime.rows > 0 ? lifetime.rows : 10'000) + lifetime_block;
-  options.rows.dim = dim;
-  options.rows.optimizer.kind = optimizer_kind::adam;
-  options.rows.optimizer.learning_rate = 0.1F;
-  options.lifetime = lifetime;
-  options.keeps = 2;
-  return options;
-}
-
 row_part part_of(const row_lifetime& lifetime) {
   auto part = row_part::create(options_of(lifetime));
   EXPECT_TRUE(part) << part.error().message();

@@ -331,26 +331,26 @@ TEST(row_memory_disk, that_is_full_fails_the_step_that_needs_more) {
   options.memory = nullptr;
   auto twin = table_of(options);
   status full;
-  std::uint64_t made = 0;
+  std::uint64_t rows = 0;
   while (full.ok()) {
-    const auto ids = range(made, 5'000);
-    full = table.update({.clock = made}, ids, gradients_of(ids, made));
+    const auto ids = range(rows, 5'000);
+    full = table.update({.clock = rows}, ids, gradients_of(ids, rows));
     if (!full.ok()) break;
-    ASSERT_TRUE(twin.update({.clock = made}, ids, gradients_of(ids, made)).ok());
-    made += ids.size();
-    ASSERT_LT(made, options.capacity);
+    ASSERT_TRUE(twin.update({.clock = rows}, ids, gradients_of(ids, rows)).ok());
+    rows += ids.size();
+    ASSERT_LT(rows, options.capacity);
   }
   EXPECT_EQ(full.code(), errc::no_space);
   for (const auto* part :
        {"table embedding", disk.path().c_str(), "No space left", "cluster.rows_dir"})
     EXPECT_NE(full.message().find(part), std::string::npos) << full.message();
-  EXPECT_GT(made, 20'000U);
-  EXPECT_EQ(table.size(), made) << "the batch that failed has left nothing";
+  EXPECT_GT(rows, 20'000U);
+  EXPECT_EQ(table.size(), rows) << "the batch that failed has left nothing";
   EXPECT_EQ(table.hash(), twin.hash());
   // Rows that are there are stepped and read on the full disk.
-  const auto old = range(0, made);
-  ASSERT_TRUE(table.update({.clock = made}, old, gradients_of(old, 9)).ok());
-  ASSERT_TRUE(twin.update({.clock = made}, old, gradients_of(old, 9)).ok());
+  const auto old = range(0, rows);
+  ASSERT_TRUE(table.update({.clock = rows}, old, gradients_of(old, 9)).ok());
+  ASSERT_TRUE(twin.update({.clock = rows}, old, gradients_of(old, 9)).ok());
   EXPECT_EQ(table.hash(), twin.hash());
   // And those that go make room.
   ASSERT_EQ(table.erase(range(0, 5'000)), 5'000U);
@@ -365,10 +365,10 @@ TEST(row_memory_disk, that_loses_what_is_written_fails_the_step) {
   options.capacity = 1'000'000;
   auto table = table_of(options);
   status lost;
-  for (std::uint64_t made = 0; lost.ok(); made += 5'000) {
-    const auto ids = range(made, 5'000);
-    lost = table.update({.clock = made}, ids, gradients_of(ids, made));
-    ASSERT_LT(made, options.capacity);
+  for (std::uint64_t rows = 0; lost.ok(); rows += 5'000) {
+    const auto ids = range(rows, 5'000);
+    lost = table.update({.clock = rows}, ids, gradients_of(ids, rows));
+    ASSERT_LT(rows, options.capacity);
   }
   EXPECT_EQ(lost.code(), errc::io_error) << lost.message();
   for (const auto* part : {"table embedding", disk.path().c_str(), "cannot be written"})
