@@ -12,6 +12,12 @@ file_resource::~file_resource() {
   TIDEGATE_ASSERT(mapped_.empty(), "it outlives what it has given");
 }
 
+std::size_t file_resource::bytes_in_files() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& [at, size] : mapped_) bytes += size;
+  return bytes;
+}
+
 // Returns null, and says why, where there is no space.
 void* file_resource::map_file(std::size_t bytes) {
   const auto refuse = [&](const std::string& why) {
@@ -33,7 +39,6 @@ void* file_resource::map_file(std::size_t bytes) {
     return refuse("no mapping left");
   }
   mapped_.emplace(at, size);
-  bytes_ += size;
   return at;
 }
 
@@ -48,7 +53,6 @@ void file_resource::do_deallocate(void* at, std::size_t bytes, std::size_t align
   if (found == mapped_.end())
     return std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
   ::munmap(at, found->second);
-  bytes_ -= found->second;
   mapped_.erase(found);
 }
 

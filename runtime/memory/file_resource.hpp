@@ -24,7 +24,7 @@ class file_resource final : public std::pmr::memory_resource {
   file_resource& operator=(const file_resource&) = delete;
 
   // Bytes that lie in files.
-  std::size_t bytes_in_files() const noexcept { return bytes_; }
+  std::size_t bytes_in_files() const noexcept;
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
@@ -37,7 +37,6 @@ class file_resource final : public std::pmr::memory_resource {
 
   std::string folder_;
   std::map<void*, std::size_t> mapped_;  // bytes of each
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace tidegate::runtime
