@@ -275,7 +275,8 @@ bool replica_manager::joined(std::int64_t now, std::uint32_t index, std::string 
   // The word of one that has died since may be late.
   const bool returns =
       group.is_awaited(member.number) && member.incarnation == group.incarnation(member.number);
-  if (address.empty() || (member.incarnation <= group.incarnation(member.number) && !returns)) {
+  if (address.empty() || state_.mover.is_outdated(index, member) ||
+      (member.incarnation <= group.incarnation(member.number) && !returns)) {
     refuse(requester, errc::already_exists,
            "shard " + std::to_string(index) + " is there already", out);
     return false;

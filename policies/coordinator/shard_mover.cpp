@@ -48,8 +48,7 @@ bool shard_mover::host_joined(std::int64_t now, shard_map::process process,
   known = {.incarnation = incarnation, .here = true, .lost = false};
   if (is_new) record_slots(out);
   forget_members(now, process, is_new, has, out);
-  for (const auto& hosted : has)
-    hosted_[{hosted.shard, hosted.member.number}] = hosted.member.incarnation;
+  for (const auto& hosted : has) note_hosted(hosted, incarnation);
   move_all_on(out);
   end_idle(out);
   state_.lifecycle.begin_if_all_in(were_in, now, out);
@@ -174,10 +173,34 @@ void shard_mover::ask_to_host(std::uint32_t shard, coordinator_effects& out) {
     if (at == processes_.end() || !at->second.here || group.was_here(member) ||
         hosted_.contains({shard, member}))
       continue;
-    const auto incarnation = group.incarnation(member) + 1;
-    hosted_[{shard, member}] = incarnation;
-    out.hosts.push_back({process, {{{shard, {member, incarnation}}}}});
+    const auto host = at->second.incarnation;
+    const hosted_member next{shard, {member, next_incarnation(shard, member, host)}};
+    note_hosted(next, host);
+    out.hosts.push_back({process, {{next}}});
   }
+}
+
+// A process that has not heard of it before is asked for the same once more.
+std::uint32_t shard_mover::next_incarnation(std::uint32_t shard, std::uint32_t member,
+                                            std::uint32_t host) const {
+  const auto next = state_.replicas[shard].incarnation(member) + 1;
+  const auto asked = asked_.find({shard, member});
+  if (asked == asked_.end()) return next;
+  const auto& last = asked->second;
+  return std::max(next, last.host == host ? last.incarnation : last.incarnation + 1);
+}
+
+void shard_mover::note_hosted(const hosted_member& hosted, std::uint32_t host) {
+  const member_key key(hosted.shard, hosted.member.number);
+  hosted_[key] = hosted.member.incarnation;
+  auto& asked = asked_[key];
+  if (hosted.member.incarnation >= asked.incarnation)
+    asked = {.incarnation = hosted.member.incarnation, .host = host};
+}
+
+bool shard_mover::is_outdated(std::uint32_t shard, const group_member& member) const {
+  const auto hosted = hosted_.find({shard, member.number});
+  return hosted != hosted_.end() && hosted->second > member.incarnation;
 }
 
 // Of slots that are not wanted any more.

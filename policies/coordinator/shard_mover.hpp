@@ -52,6 +52,9 @@ class shard_mover {
   // Returns the incarnation of a process of a slot, 0 if it has never joined.
   std::uint32_t incarnation_of(shard_map::process process) const;
   bool is_here(shard_map::process process, std::uint32_t incarnation) const;
+  // Returns true if a later incarnation of this member is at a process, or has been asked for:
+  // a process that has died may have said before that it joins.
+  bool is_outdated(std::uint32_t shard, const group_member& member) const;
   // Returns the name of the process that has this member or is to have it.
   std::string place_of(std::uint32_t shard, std::uint32_t member) const;
 
@@ -61,6 +64,10 @@ class shard_mover {
     bool here = false;
     bool lost = false;  // in this incarnation
   };
+  struct asked_member {
+    std::uint32_t incarnation = 0;
+    std::uint32_t host = 0;
+  };
   using member_key = std::pair<std::uint32_t, std::uint32_t>;  // shard, member
 
   bool takes_process(shard_map::process process, std::uint32_t incarnation, ticket requester,
@@ -68,6 +75,10 @@ class shard_mover {
   void forget_members(std::int64_t now, shard_map::process process, bool is_new,
                       std::span<const hosted_member> has, coordinator_effects& out);
   void ask_to_host(std::uint32_t shard, coordinator_effects& out);
+  // `host`: the incarnation of the process.
+  std::uint32_t next_incarnation(std::uint32_t shard, std::uint32_t member,
+                                 std::uint32_t host) const;
+  void note_hosted(const hosted_member& hosted, std::uint32_t host);
   void end_idle(coordinator_effects& out);
   void record_slots(coordinator_effects& out) const;
 
@@ -77,6 +88,10 @@ class shard_mover {
   std::map<shard_map::process, slot_process> processes_;
   // Members that processes have, or have been asked to have, by their incarnation.
   std::map<member_key, std::uint32_t> hosted_;
+  // The latest incarnation of each member that a process has been asked for, and the
+  // incarnation of that process. It outlives the process: no two lives of a process have one of
+  // a member.
+  std::map<member_key, asked_member> asked_;
   std::set<member_key> retiring_;
   std::set<std::uint32_t> on_the_move_;  // shards
 };

@@ -217,6 +217,24 @@ TEST_F(slots_test, a_member_that_left_while_its_connection_was_broken_has_left) 
   EXPECT_EQ(out.idle.size(), 1U);
 }
 
+TEST_F(slots_test, the_late_word_of_a_process_that_has_died_is_no_members) {
+  host(0);
+  const auto late = out.hosts.at(0).message.members.at(0);
+  out.hosts.clear();
+  core->host_lost({0, 0}, 1);
+  host(0, 2);
+  ASSERT_FALSE(out.hosts.empty());
+  const auto again = out.hosts.at(0).message.members.at(0);
+  EXPECT_EQ(again.shard, late.shard);
+  EXPECT_GT(again.member.incarnation, late.member.incarnation);
+  EXPECT_FALSE(core->shard_joined(1, late.shard, "of the dead", 9, out, late.member));
+  EXPECT_EQ(answer_to(9).result.code(), runtime::errc::already_exists);
+  host(1);
+  carry_out();
+  EXPECT_EQ(core->status(1, 0).shards_joined, 4U);
+  EXPECT_EQ(shards_of(0), (shards{0, 2}));
+}
+
 TEST_F(slots_test, a_journal_that_cannot_be_is_told_so) {
   begin();
   keep();
