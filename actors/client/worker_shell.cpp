@@ -74,10 +74,14 @@ void worker_shell::look() {
 bool worker_shell::reconnect(std::uint32_t shard) {
   const auto connected = home_.connect(addresses_[shard]);
   if (!connected) return false;
-  dropped_.clear();
-  sender_.drop(shards_[shard], dropped_);
+  drop_waiting(shard);
   home_.link().disconnect(std::exchange(shards_[shard], *connected));
   return true;
+}
+
+void worker_shell::drop_waiting(std::uint32_t shard) {
+  dropped_.clear();
+  sender_.drop(shards_[shard], dropped_);
 }
 
 // A reply that was cut off is asked for again where its shard has moved.

@@ -161,6 +161,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   }
   void let_go() override;
   bool reconnect(std::uint32_t shard) override;
+  void drop_waiting(std::uint32_t shard) override;
   void copied(std::uint64_t bytes) override { owner_.copied(bytes); }
 
   shell_home& home_;

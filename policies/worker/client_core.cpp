@@ -302,7 +302,9 @@ void client_core::resend(std::uint32_t shard) {
       shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
   devices_.for_each_asked(shard,
                           [&](std::uint32_t table) { send_device_attach(table, shard); });
-  if (!moving_.contains(shard)) worker_.resend(shard, effects_);
+  if (moving_.contains(shard)) return;
+  shell_.drop_waiting(shard);
+  worker_.resend(shard, effects_);
 }
 
 void client_core::carry_out() {

@@ -76,6 +76,8 @@ class client_shell {
   // Connects to this shard anew; frames go over the new connection from now on, and what waits
   // to be sent over the one before is dropped. Returns false if no connection could be begun.
   virtual bool reconnect(std::uint32_t shard) = 0;
+  // Drops the gradients and calls that wait to be sent to this shard. They are sent anew.
+  virtual void drop_waiting(std::uint32_t shard) = 0;
   // Tells how many bytes of this worker's payloads a shard has copied, as it acknowledges the
   // farewell.
   virtual void copied(std::uint64_t bytes) = 0;
