@@ -177,6 +177,14 @@ class Launch:
     def result(self):
         return json.loads((self.run_dir / "result.json").read_text())
 
+    def account(self):
+        """What a reader needs of a run that has gone wrong, as its folder goes: the ends of what it said, of its events and
+        of its processes' logs."""
+        parts = ["\n".join(text.splitlines()[-40:]) for text in (self.output, self.events_text())]
+        for log in sorted((self.run_dir / "logs").glob("*.log")):
+            parts.append(f"{log.name}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]))
+        return "\n".join(parts)
+
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
@@ -203,8 +211,19 @@ def listening(port):
 class ClusterTest(unittest.TestCase):
     def launch(self, *arguments, **options):
         launched = Launch(*arguments, **options)
-        self.addCleanup(launched.close)
+        self.addCleanup(self.close, launched)
         return launched
+
+    def close(self, launched):
+        if self.has_failed():
+            print(launched.account(), file=sys.stderr)
+        launched.close()
+
+    def has_failed(self):
+        """Before Python 3.11 a result has the errors only when the test is over, and its outcome has them until then."""
+        told = self._outcome.result.failures + self._outcome.result.errors
+        untold = getattr(self._outcome, "errors", [])
+        return any(getattr(test, "test_case", test) is self for test, _ in told) or any(error for _, error in untold)
 
     def run_to_end(self, *arguments, seconds=60, expect=0, **options):
         launched = self.launch(*arguments, **options)
