@@ -43,7 +43,8 @@ class frame_sink {
   // A whole frame has arrived. `payload` is the placed buffer, empty for frames without
   // payload.
   virtual void on_frame(const frame_header& header, buffer payload) = 0;
-  // A frame that was given a place will not come after all: its connection has ended.
+  // A frame that was given a place will not come after all: its connection has ended, and its
+  // sender has died or connected again, or this side has given its own connection up.
   virtual void on_frame_lost(const frame_header& header) = 0;
   // The memory of this post may be used again. Follows once for each token that is not 0,
   // unless the link is closed before. If `outcome` is a failure the peer is lost, too.

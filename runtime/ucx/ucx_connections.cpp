@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_error.hpp"
+#include "runtime/ucx/ucx_hearing.hpp"
 
 namespace tidegate::runtime {
 
@@ -75,18 +77,57 @@ void ucx_connections::disconnect(peer_id peer) {
   if (dead.endpoint && !std::exchange(dead.departs, true)) departing_.push_back(peer);
 }
 
+namespace {
+
+// A connection that is made anew more often has told of the earlier ones as often.
+constexpr std::size_t given_up_most = 64;
+
+}  // namespace
+
+std::vector<peer_id> ucx_connections::given_up_before(peer_id peer) const {
+  std::vector<peer_id> found;
+  for (auto at = peer; at > 0 && found.size() < given_up_most; --at)
+    if (const auto& earlier = peers_[at - 1]; earlier.departs && earlier.number == number(peer))
+      found.push_back(earlier.id);
+  return found;
+}
+
+std::optional<peer_id> ucx_connections::other_than(peer_id peer) const {
+  for (auto at = peers_.size(); at > 0; --at)
+    if (const auto& other = peers_[at - 1];
+        other.id != peer && other.number == number(peer) && endpoint(other.id) != nullptr)
+      return other.id;
+  return std::nullopt;
+}
+
+// What UCX has failed it ends by itself, and must not be closed: its lanes take nothing more.
+// Whoever hears the answer to no question takes no notice.
+void ucx_connections::end(ucp_ep_h endpoint) {
+  for (auto& peer : peers_)
+    if (peer.endpoint == endpoint) return lose(peer, UCS_ERR_CONNECTION_RESET);
+  static constexpr hearing_message nothing{.kind = hearing_kind::answer,
+                                           .connection = std::numeric_limits<peer_id>::max()};
+  ucp_request_param_t param{};
+  auto* const request =
+      ucp_am_send_nbx(endpoint, hearing_am_id, &nothing, sizeof nothing, nullptr, 0, &param);
+  if (UCS_PTR_IS_ERR(request)) return;
+  if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+  close_by_force(endpoint);
+}
+
 unsigned ucx_connections::close_departing() {
   const auto ended = static_cast<unsigned>(departing_.size());
-  for (const auto peer : std::exchange(departing_, {})) close_by_force(peers_[peer]);
+  for (const auto peer : std::exchange(departing_, {}))
+    close_by_force(std::exchange(peers_[peer].endpoint, nullptr));
   free_ended(closing_);
   return ended;
 }
 
-void ucx_connections::close_by_force(connection& peer) {
+void ucx_connections::close_by_force(ucp_ep_h endpoint) {
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  auto* request = ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
+  auto* request = ucp_ep_close_nbx(endpoint, &param);
   if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
 }
 
@@ -106,7 +147,7 @@ bool ucx_connections::close(std::uint32_t flush_ms_max) {
   // waits for it, and ucp_worker_destroy then finds requests and aborts.
   for (auto& peer : peers_) {
     peer.lost = true;
-    if (peer.endpoint) close_by_force(peer);
+    if (peer.endpoint) close_by_force(std::exchange(peer.endpoint, nullptr));
   }
   worker_.drain(closing_, clock::now() + end_patience);
   worker_.drain(flushes, clock::now() + end_patience);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,15 @@ class ucx_connections {
   }
   // Returns UCX's number of the worker at the other end.
   std::uint64_t number(peer_id peer) const noexcept { return peers_[peer].number; }
+
+  // Returns the connections to the same worker that have been given up before this one, the
+  // latest of them.
+  std::vector<peer_id> given_up_before(peer_id peer) const;
+  // Returns another connection to the same worker that stands, the latest.
+  std::optional<peer_id> other_than(peer_id peer) const;
+  // Ends this endpoint of UCX, of a connection, which is lost then, or of what a peer has made.
+  // What is under way over it ends in later turns.
+  void end(ucp_ep_h endpoint);
 
   // The connection has broken. It is reported in tell_lost(), once.
   void lose(peer_id peer, ucs_status_t code) { lose(peers_[peer], code); }
@@ -83,7 +93,7 @@ class ucx_connections {
   void lose(connection& peer, ucs_status_t code);
   expected<std::string> address_of_next(std::string_view address, std::uint64_t number) const;
   unsigned close_departing();
-  void close_by_force(connection& peer);
+  void close_by_force(ucp_ep_h endpoint);
 
   ucx_worker& worker_;
   frame_delivery& delivery_;

@@ -19,7 +19,7 @@ std::optional<hearing_message> decode_hearing(std::span<const std::byte> wire) {
   hearing_message message;
   if (wire.size() != sizeof message) return {};
   std::memcpy(&message, wire.data(), sizeof message);
-  if (message.magic != hearing_magic || message.kind > hearing_kind::answer) return {};
+  if (message.magic != hearing_magic || message.kind > hearing_kind::given_up) return {};
   return message;
 }
 

@@ -5,6 +5,9 @@
 // or cut into pieces) is dropped at the other side without a word. So a link that has sent
 // payloads over a connection asks the peer twice: in a message that names the pair, and in one
 // that does not. Answers to the latter alone mean that the connection is deaf.
+//
+// And a link that has given a connection up says so over the next one to the same worker
+// (ucx_announcement.hpp).
 #pragma once
 
 #include <cstddef>
@@ -17,14 +20,21 @@ namespace tidegate::runtime {
 // A number with which no frame and no bundle begins.
 inline constexpr std::uint32_t hearing_magic = 0x72616568;
 
-enum class hearing_kind : std::uint32_t { named_question, question, named_answer, answer };
+enum class hearing_kind : std::uint32_t {
+  named_question,
+  question,
+  named_answer,
+  answer,
+  given_up
+};
 
 // As it goes over the wire, little endian.
 struct hearing_message {
   std::uint32_t magic = hearing_magic;
   hearing_kind kind = hearing_kind::question;
-  std::uint64_t sender = 0;      // UCX's number of the sender's worker
-  std::uint32_t connection = 0;  // peer_id of the connection in question, at the side that asks
+  std::uint64_t sender = 0;  // UCX's number of the sender's worker
+  // peer_id of the connection in question, at the side that asks or has given it up.
+  std::uint32_t connection = 0;
   std::uint32_t round = 0;
 };
 

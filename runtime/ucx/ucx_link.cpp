@@ -50,12 +50,21 @@ status ucx_link::open_events() {
 expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   auto peer = connections_.connect(address);
   hearing_.follow_connections();
+  if (peer) hearing_.tell_given_up(*peer, connections_.given_up_before(*peer));
   return peer;
+}
+
+void ucx_link::disconnect(peer_id peer) {
+  connections_.disconnect(peer);
+  if (const auto other = connections_.other_than(peer))
+    hearing_.tell_given_up(*other, {&peer, 1});
 }
 
 unsigned ucx_link::progress() {
   unsigned happened = worker_.progress();
   happened += hearing_.turn();
+  happened +=
+      hearing_.hear_given_up([this](const frame_origin& origin) { receiver_.give_up(origin); });
   happened += connections_.end_departing();
   happened += sender_.tell_sent();
   happened += receiver_.tell_lost();

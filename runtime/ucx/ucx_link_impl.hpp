@@ -29,7 +29,7 @@ class ucx_link final : public link {
   void set_sink(frame_sink* sink) override { delivery_.set_sink(sink); }
   std::string address() const override { return worker_.address(); }
   expected<peer_id> connect(std::string_view address, reach where) override;
-  void disconnect(peer_id peer) override { connections_.disconnect(peer); }
+  void disconnect(peer_id peer) override;
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
     sender_.post(peer, header, payload, token);
@@ -60,7 +60,7 @@ class ucx_link final : public link {
   ucx_connections connections_{worker_, delivery_};
   ucx_peer_hearing hearing_{worker_, connections_, delivery_};
   ucx_sender sender_{worker_, connections_, hearing_, delivery_, counters_};
-  ucx_receiver receiver_{worker_, delivery_};
+  ucx_receiver receiver_{worker_, connections_, delivery_};
   bool stuck_ = false;  // requests of UCX that do not end
 };
 

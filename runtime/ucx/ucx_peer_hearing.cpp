@@ -45,6 +45,14 @@ unsigned ucx_peer_hearing::ask_when_due() {
   return 1;
 }
 
+void ucx_peer_hearing::tell_given_up(peer_id over, std::span<const peer_id> gone) {
+  const auto endpoint = connections_.endpoint(over);
+  for (const auto peer : gone)
+    if (endpoint != nullptr)
+      say(endpoint,
+          {.kind = hearing_kind::given_up, .sender = worker_.number(), .connection = peer});
+}
+
 // UCX names the pair in messages that can be replied to.
 void ucx_peer_hearing::say(ucp_ep_h endpoint, const hearing_message& message) {
   auto& slot = sayings_.take();
@@ -83,6 +91,8 @@ void ucx_peer_hearing::hear(const hearing_message& message) {
   const bool asks =
       message.kind == hearing_kind::named_question || message.kind == hearing_kind::question;
   if (asks) return answer(message);
+  if (message.kind == hearing_kind::given_up)
+    return given_up_.push_back({.worker = message.sender, .connection = message.connection});
   const peer_id peer = message.connection;
   if (peer >= connections_.size()) return;
   if (connections_.endpoint(peer) == nullptr) return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <ucp/api/ucp.h>
@@ -14,6 +15,7 @@
 #include "runtime/transport/frame_delivery.hpp"
 #include "runtime/ucx/pause_timer.hpp"
 #include "runtime/ucx/slot_pool.hpp"
+#include "runtime/ucx/ucx_announcement.hpp"
 #include "runtime/ucx/ucx_connections.hpp"
 #include "runtime/ucx/ucx_hearing.hpp"
 #include "runtime/ucx/ucx_worker.hpp"
@@ -33,6 +35,16 @@ class ucx_peer_hearing {
   int event_fd() const { return questions_.fd(); }
   // Connections have been added.
   void follow_connections() { hears_.resize(connections_.size()); }
+  // Says over this connection that these to the same worker have been given up.
+  void tell_given_up(peer_id over, std::span<const peer_id> gone);
+  // Calls gave_up(origin) for each connection that a peer has given up, as far as it has said.
+  template <class GaveUp>
+  unsigned hear_given_up(const GaveUp& gave_up) {
+    for (const auto& origin : given_up_) gave_up(origin);
+    const auto count = static_cast<unsigned>(given_up_.size());
+    given_up_.clear();
+    return count;
+  }
 
   // A payload is about to go over this connection. Hot path.
   void use(peer_id peer) {
@@ -48,7 +60,10 @@ class ucx_peer_hearing {
   void note_sleep(bool sleeps) noexcept { slept_ = sleeps; }
   // Returns how many questions and answers UCX has not sent.
   std::size_t under_way() const noexcept { return sayings_.out(); }
-  void clear() noexcept { heard_.clear(); }
+  void clear() noexcept {
+    heard_.clear();
+    given_up_.clear();
+  }
 
  private:
   // One question or answer under way.
@@ -77,6 +92,7 @@ class ucx_peer_hearing {
   unsigned turns_ = 0;
   slot_pool<hearing_slot, ucx_peer_hearing> sayings_{this};
   std::vector<hearing_message> heard_;  // in this turn
+  std::vector<frame_origin> given_up_;
 };
 
 }  // namespace tidegate::runtime

@@ -1,11 +1,14 @@
 #include "runtime/ucx/ucx_receiver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tidegate::runtime {
 
 status ucx_receiver::open() {
   if (auto set = worker_.handle(frame_am_id, &ucx_receiver::on_frame, this); !set.ok())
+    return set;
+  if (auto set = worker_.handle(announced_am_id, &ucx_receiver::on_announced, this); !set.ok())
     return set;
   return worker_.handle(bundle_am_id, &ucx_receiver::on_bundle, this);
 }
@@ -21,18 +24,42 @@ ucs_status_t ucx_receiver::on_frame(void* self, const void* header, std::size_t 
     return UCS_OK;  // drops a rendezvous, too; its sender completes
   }
   const bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  if (announced && length > 0) return receiver.fetch(*decoded, data, length);
-  receiver.delivery_.take(*decoded, {static_cast<const std::byte*>(data), length});
+  if (announced)
+    receiver.delivery_.bad_frame({errc::corrupt, "an announced frame without an origin"});
+  else
+    receiver.delivery_.take(*decoded, {static_cast<const std::byte*>(data), length});
   return UCS_OK;
 }
 
+ucs_status_t ucx_receiver::on_announced(void* self, const void* header,
+                                        std::size_t header_length, void* data,
+                                        std::size_t length, const ucp_am_recv_param_t* param) {
+  auto& receiver = *static_cast<ucx_receiver*>(self);
+  const auto wire = std::span(static_cast<const std::byte*>(header), header_length);
+  const bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 &&
+                         (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+  if (!announced || header_length != announcement_bytes || length == 0) {
+    receiver.delivery_.bad_frame({errc::corrupt, "an announcement that announces nothing"});
+    return UCS_OK;
+  }
+  const auto decoded = decode(wire.first(frame_header_bytes), length);
+  if (!decoded) {
+    receiver.delivery_.bad_frame(decoded.error());
+    return UCS_OK;
+  }
+  return receiver.fetch(*decoded, read_origin(wire), data, length, param->reply_ep);
+}
+
 // The payload is not here yet; `data` is UCX's name for it.
-ucs_status_t ucx_receiver::fetch(const frame_header& header, void* data, std::size_t length) {
+ucs_status_t ucx_receiver::fetch(const frame_header& header, const frame_origin& origin,
+                                 void* data, std::size_t length, ucp_ep_h over) {
   auto place = delivery_.place(header);
   if (!place) return UCS_OK;
   auto& slot = receives_.take();
   slot.header = header;
   slot.place = std::move(place);
+  slot.origin = origin;
+  slot.over = over;
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.recv_am = &completion<&ucx_receiver::finish>::of_receive;
@@ -46,9 +73,19 @@ ucs_status_t ucx_receiver::fetch(const frame_header& header, void* data, std::si
 void ucx_receiver::finish(receive_slot& slot, ucs_status_t code) {
   auto place = std::move(slot.place);
   const auto header = slot.header;
+  slot.over = nullptr;
   receives_.give_back(slot);
   if (code != UCS_OK) return lost_.push_back(header);  // told in progress()
   delivery_.deliver(header, std::move(place));
+}
+
+void ucx_receiver::give_up(const frame_origin& origin) {
+  std::vector<ucp_ep_h> over;
+  for (const auto& slot : receives_.all())
+    if (slot.over != nullptr && slot.origin == origin &&
+        std::find(over.begin(), over.end(), slot.over) == over.end())
+      over.push_back(slot.over);
+  for (auto* const endpoint : over) connections_.end(endpoint);
 }
 
 ucs_status_t ucx_receiver::on_bundle(void* self, const void* headers,

@@ -1,5 +1,6 @@
 #include "runtime/ucx/ucx_sender.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -22,18 +23,23 @@ void ucx_sender::post(peer_id peer, const frame_header& header,
   auto& slot = sends_.take();
   slot.to = peer;
   slot.token = token;
-  slot.header = encode(header);
+  const auto encoded = encode(header);
+  std::copy(encoded.begin(), encoded.end(), slot.wire.begin());
   if (endpoint == nullptr) return finish_send(slot, UCS_ERR_CONNECTION_RESET);
 
+  const bool announced = payload.size() > eager_bytes_max;
+  if (announced) write_origin({.worker = worker_.number(), .connection = peer}, slot.wire);
   const auto param = completion<&ucx_sender::finish_send>::send_param(
-      slot, payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER);
+      slot,
+      announced ? UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_REPLY : UCP_AM_SEND_FLAG_EAGER);
   if (!payload.empty()) hearing_.use(peer);
   ++counters_.messages_sent;
   ++counters_.frames_sent;
   counters_.payload_bytes_sent += payload.size();
   const auto request =
-      ucp_am_send_nbx(endpoint, frame_am_id, slot.header.data(), slot.header.size(),
-                      payload.data(), payload.size(), &param);
+      ucp_am_send_nbx(endpoint, announced ? announced_am_id : frame_am_id, slot.wire.data(),
+                      announced ? announcement_bytes : frame_header_bytes, payload.data(),
+                      payload.size(), &param);
   if (UCS_PTR_IS_PTR(request)) return;  // its completion frees it
   finish_send(slot, UCS_PTR_RAW_STATUS(request));
 }

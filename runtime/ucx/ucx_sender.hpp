@@ -14,6 +14,7 @@
 
 #include "runtime/transport/frame_delivery.hpp"
 #include "runtime/ucx/slot_pool.hpp"
+#include "runtime/ucx/ucx_announcement.hpp"
 #include "runtime/ucx/ucx_connections.hpp"
 #include "runtime/ucx/ucx_peer_hearing.hpp"
 #include "runtime/ucx/ucx_worker.hpp"
@@ -51,7 +52,7 @@ class ucx_sender {
     ucx_sender* owner = nullptr;
     peer_id to = 0;
     send_token token = 0;
-    frame_header_wire header{};
+    announcement_wire wire{};
   };
   // One bundle under way. UCX reads all of it until completion.
   struct bundle_slot {

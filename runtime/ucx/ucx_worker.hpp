@@ -20,6 +20,7 @@ namespace tidegate::runtime {
 inline constexpr unsigned frame_am_id = 1;
 inline constexpr unsigned bundle_am_id = 2;
 inline constexpr unsigned hearing_am_id = 3;
+inline constexpr unsigned announced_am_id = 4;  // a frame whose payload is announced
 
 // At the end of a link: for requests of UCX that should have ended.
 inline constexpr std::chrono::milliseconds end_patience{1000};

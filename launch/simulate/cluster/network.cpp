@@ -39,6 +39,8 @@ void network::meet(process_id id, process_id other) {
 
 void network::leave(process_id id) {
   endpoints_.erase(id);
+  for (const auto& [pair, headers] : cut_off_)
+    if (pair.first == id) tell_cut_off(pair.first, pair.second);
   for (const auto peer : std::exchange(met_[id], {})) {
     met_[peer].erase(id);
     tell_lost(peer, id);
@@ -102,7 +104,20 @@ connection_id network::connect(process_id from, process_id to) {
   } else if (broken != broken_.end()) {
     broken_.erase(broken);
   }
+  if (link.open) tell_cut_off(from, to);
   return over;
+}
+
+void network::tell_cut_off(process_id from, process_id to) {
+  const auto at = cut_off_.find({from, to});
+  if (at == cut_off_.end()) return;
+  for (const auto& header : std::exchange(at->second, {}))
+    time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, from, to, header] {
+      run_at(to, [this, from, to, header] {
+        const auto receiver = endpoints_.find(to);
+        if (receiver != endpoints_.end()) receiver->second->frame_lost(from, header);
+      });
+    });
 }
 
 void network::disconnect(connection_id over) {
@@ -296,8 +311,12 @@ void network::transfer(const message& packet, const runtime::buffer& place) {
   if (to == endpoints_.end()) return tell_sent(packet);
   const auto& frame = packet.shared->frames.front();
   if (!is_open(packet)) tell_sent(packet);
-  if (!lives(packet.from) || !is_open(packet))
-    return to->second->frame_lost(packet.from, frame.header);
+  if (!lives(packet.from)) return to->second->frame_lost(packet.from, frame.header);
+  if (!is_open(packet)) {
+    cut_off_[{packet.from, packet.to}].push_back(frame.header);
+    if (linked_to(packet.from).contains(packet.to)) tell_cut_off(packet.from, packet.to);
+    return;
+  }
   std::copy(frame.payload.begin(), frame.payload.end(), place.data());
   tell_sent(packet);
   to->second->frame_arrived(packet.from, frame.header, place);

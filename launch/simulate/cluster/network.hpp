@@ -162,6 +162,7 @@ class network {
   void announce(const message& packet);
   void tell_sent(const message& packet);
   void transfer(const message& packet, const runtime::buffer& place);
+  void tell_cut_off(process_id from, process_id to);
   void meet(process_id id, process_id other);
   void tell_lost(process_id to, process_id id);
   void tell_broken(process_id to, process_id peer, std::uint32_t number, nanoseconds most);
@@ -196,6 +197,9 @@ class network {
     bool silent = false;
   };
   std::map<std::pair<process_id, process_id>, outage> broken_;
+  // Payloads that had a place when their connection ended: whoever waits for one hears that it
+  // is lost when its sender connects again, or has died, and not before, as UCX tells nobody.
+  std::map<std::pair<process_id, process_id>, std::vector<runtime::frame_header>> cut_off_;
   std::map<std::pair<process_id, process_id>, control_connection> control_;  // of wholes
   counters counted_;
 };

@@ -1,4 +1,5 @@
 // What is left when the process at the other end has died, over UCX.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -90,6 +91,51 @@ TEST_F(ucx_links, whenever_a_peer_is_disconnected_all_is_told) {
     left.reset();
   }
   EXPECT_LT(whole, 30U) << "some were cut off";
+}
+
+// Each side has made its connection again before, so that UCX pairs them no more: what is being
+// received then hangs on an endpoint of UCX's own, which the end of the sender's does not end.
+TEST_F(ucx_links, what_is_being_received_is_lost_when_its_sender_connects_again) {
+  std::vector<std::byte> payload(1 << 20);
+  std::size_t heard = 0;
+  const auto connect_again = [&] {
+    at_a.lost.clear();
+    a->disconnect(to_b);
+    to_b = a->connect(b->address()).value();
+    frame_header header;
+    header.kind = frame_kind::pull;
+    a->post(to_b, header, {}, 0);
+  };
+  const auto hears = [&] {
+    return static_cast<std::size_t>(
+               std::count_if(at_b.arrivals.begin(), at_b.arrivals.end(), [](const auto& frame) {
+                 return frame.header.kind == frame_kind::pull;
+               })) > heard;
+  };
+  // UCX may lose a connection that is made while another is closed, and says so.
+  const auto connect_and_speak = [&] {
+    connect_again();
+    while (true) {
+      if (!tests::until(*a, *b, [&] { return hears() || !at_a.lost.empty(); })) return false;
+      if (hears()) break;
+      connect_again();
+    }
+    ++heard;
+    return true;
+  };
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    b->disconnect(to_a);
+    to_a = b->connect(a->address()).value();
+    ASSERT_TRUE(connect_and_speak());
+    a->post(to_b, push_header(payload.size(), round), payload, round + 1);
+    for (std::uint64_t turn = 0; turn < round; ++turn) a->progress(), b->progress();
+    ASSERT_TRUE(connect_and_speak());
+    const auto told = [&] {
+      return at_b.frames_lost.size() + at_b.arrivals.size() - heard == at_b.places.size();
+    };
+    ASSERT_TRUE(tests::until(*a, *b, told)) << "round " << round;
+  }
+  EXPECT_FALSE(at_b.frames_lost.empty());
 }
 
 }  // namespace

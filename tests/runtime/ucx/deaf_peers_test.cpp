@@ -178,7 +178,7 @@ TEST(hearing, takes_nothing_that_is_no_message) {
   EXPECT_EQ(read->sender, 7U);
   EXPECT_EQ(read->connection, 2U);
   EXPECT_FALSE(decode_hearing(std::span(wire).first(23)));
-  wire[4] = std::byte{4};
+  wire[4] = std::byte{5};
   EXPECT_FALSE(decode_hearing(wire)) << "an unknown kind";
   wire[4] = std::byte{0};
   wire[0] = std::byte{0};
