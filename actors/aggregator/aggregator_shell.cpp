@@ -71,6 +71,7 @@ status aggregator_shell::open_table(const policies::open_table_call& call) {
   sizes.reduce = runtime::is_planted(runtime::planted_bug::aggregator_adds_what_is_reduced)
                      ? runtime::reduction::sum
                      : call.optimizer.reduce;
+  sizes.reduce_rule = call.optimizer.reduce_rule;
   if (auto added = memory_.add_table(call.table, chunks, sizes, core_.nodes().size());
       !added.ok()) {
     core_.forget_table(call.table);

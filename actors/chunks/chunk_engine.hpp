@@ -29,7 +29,7 @@ class chunk_engine {
     std::uint32_t workers = 1;
     bool keeps_sums = false;     // steps may ask for their sum
     bool reads_on_host = false;  // gradients are also read there
-    runtime::reduction reduce = runtime::reduction::of_job;
+    runtime::optimizer_options optimizer = {};
   };
   // A step of the optimizer, or of initial parameters that are pushed.
   struct step {

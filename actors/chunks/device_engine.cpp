@@ -70,11 +70,14 @@ std::vector<runtime::device_place> device_engine::parameters_of(std::uint32_t fi
 status device_engine::add_table(std::uint32_t table,
                                 std::span<const policies::owned_chunk> chunks,
                                 const table_shape& shape) {
-  if (!runtime::is_sum(shape.reduce))
+  if (!runtime::is_sum(shape.optimizer.reduce))
+    return {runtime::errc::invalid_argument, "a table that is reduced by '" +
+                                                 runtime::reduction_of(shape.optimizer) +
+                                                 "' on a device; allowed there: mean, sum"};
+  if (shape.optimizer.kind == runtime::optimizer_kind::plugin)
     return {runtime::errc::invalid_argument,
-            "a table that is reduced by '" +
-                std::string(runtime::reduction_name(shape.reduce)) +
-                "' on a device; allowed there: mean, sum"};
+            "optimizer '" + runtime::name_of(shape.optimizer) +
+                "' on a device; allowed there: those that no plugin has"};
   std::vector<std::uint64_t> elements;
   elements.reserve(chunks.size());
   for (const auto& chunk : chunks) elements.push_back(chunk.elements);

@@ -8,6 +8,7 @@
 #include "actors/chunks/host_engine.hpp"
 #include "actors/chunks/registered_source.hpp"
 #include "actors/shard/new_chunk.hpp"
+#include "runtime/functions/plugin_rules.hpp"
 
 namespace tidegate::actors {
 
@@ -43,7 +44,7 @@ status shard_store::add_table(const policies::open_table_call& table,
                               const store_options& options) {
   if (table.rows.dim > 0) return add_rows(table, chunks, options);
   const auto optimizer = table.optimizer;
-  const auto arrays = policies::state_arrays(optimizer.kind);
+  const auto arrays = policies::state_arrays(optimizer);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
     state.elements = chunk.elements;
@@ -55,6 +56,10 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
+  if (auto known =
+          runtime::rules_of_process().check(optimizer, runtime::plugin_rules::steps::elements);
+      !known.ok())
+    return known;
   if (auto room = memory_.add_table(table.table, chunks,
                                     {.workers = options.workers,
                                      .members = options.members,
@@ -71,7 +76,7 @@ status shard_store::add_table(const policies::open_table_call& table,
                                 .workers = options.workers,
                                 .keeps_sums = options.replicated,
                                 .reads_on_host = options.replicated || options.clip_norm > 0,
-                                .reduce = table.optimizer.reduce});
+                                .optimizer = table.optimizer});
   }
   if (!added.ok()) {
     memory_.forget_table(table.table);
@@ -248,6 +253,7 @@ status shard_store::apply(const effects::apply& apply, inputs from) {
     keep_sum(apply.slot, apply.clock, from.front().payload);
   step.options.lazy = chunk.optimizer.lazy;
   step.options.reduce = chunk.optimizer.reduce;
+  step.options.reduce_rule = chunk.optimizer.reduce_rule;
   if (chunk.optimizer.lazy)
     engine_->set_powers(apply.slot, runtime::powers_after(chunk.optimizer, apply.clock));
   if (!step.assigns) {

@@ -132,6 +132,7 @@ status load_plugins(const node_options& options) {
   if (options.plugins.empty()) return {};
   for (const auto& path : options.plugins)
     if (auto added = own_functions().add_plugin(path); !added.ok()) return added;
+  runtime::set_rules_of_process(own_functions().rules());
   return runtime::begin_to_watch(std::chrono::milliseconds(options.plugin_timeout_ms));
 }
 

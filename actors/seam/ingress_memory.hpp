@@ -27,6 +27,7 @@ struct table_sizes {
   std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
   bool has_gaps = false;      // gradients may have gaps (runtime/kernels/gaps.hpp)
   runtime::reduction reduce = runtime::reduction::of_job;  // how they become one
+  runtime::rule_name reduce_rule = {};                     // of a plugin
 };
 
 // The payload of device_attach.

@@ -26,7 +26,8 @@ runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                       .clip_value = wanted.clip_value,
                                       .schedule = schedule,
                                       .lazy = wanted.lazy,
-                                      .reduce = wanted.reduce},
+                                      .reduce = wanted.reduce,
+                                      .states = wanted.states},
                                      table);
 }
 

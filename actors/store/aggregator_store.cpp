@@ -1,5 +1,7 @@
 #include "actors/store/aggregator_store.hpp"
 
+#include "runtime/functions/plugin_rules.hpp"
+
 namespace tidegate::actors {
 
 using runtime::status;
@@ -11,7 +13,12 @@ status aggregator_store::add_table(std::uint32_t table,
   std::uint64_t bytes = 0;
   const runtime::kernels::combination rule{
       sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none,
-      sizes.reduce};
+      sizes.reduce, sizes.reduce_rule};
+  const runtime::optimizer_options reduced{.reduce = rule.by, .reduce_rule = rule.rule};
+  if (auto known =
+          runtime::rules_of_process().check(reduced, runtime::plugin_rules::steps::elements);
+      !known.ok())
+    return known;
   for (const auto& chunk : chunks) {
     chunks_.push_back(
         {.table = table, .offset = bytes, .elements = chunk.elements, .rule = rule});

@@ -12,6 +12,7 @@
 #include "policies/shard/chunk_versions.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/functions/plugin_rules.hpp"
 
 namespace tidegate::actors {
 
@@ -44,6 +45,15 @@ std::vector<runtime::row_segment> segments_of(const policies::rows_spec& rows) {
   return segments;
 }
 
+// Returns why this process cannot step the table, for want of a rule of a plugin.
+status check_rules(const policies::open_table_call& table) {
+  const auto& rules = runtime::rules_of_process();
+  constexpr auto rows = runtime::plugin_rules::steps::rows;
+  for (const auto& segment : table.rows.segments)
+    if (auto known = rules.check(segment.optimizer, rows); !known.ok()) return known;
+  return rules.check(table.optimizer, rows);
+}
+
 // Multiples of the golden ratio: however many parts a shard has, they lie evenly in [0, 1).
 double lead_of(std::uint32_t slot) noexcept {
   constexpr double golden_ratio = 0.6180339887498949;
@@ -56,6 +66,7 @@ double lead_of(std::uint32_t slot) noexcept {
 status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps) {
+  if (auto known = check_rules(table); !known.ok()) return known;
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
   const auto memory = memory_of(table);
   if (!memory) return memory.error();

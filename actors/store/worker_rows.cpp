@@ -54,6 +54,12 @@ status worker_rows::check_size(const char* doing, std::uint64_t bytes, std::size
 runtime::expected<worker_rows::part_list> worker_rows::write_push(
     std::uint32_t half, std::span<const std::uint64_t> ids, std::span<const float> gradients) {
   sorted_.begin(ids, key_, parts_);
+  if (reduce_ == runtime::reduction::plugin && sorted_.rows() < ids.size())
+    return runtime::fail(
+        errc::invalid_argument,
+        "push to table '" + name_ +
+            "': an id comes more than once, and its gradients are combined by a plugin, which "
+            "workers do not have; allowed: each id once, with gradients combined before");
   part_list touched;
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = sorted_.rows_of(part);

@@ -47,8 +47,9 @@ struct schedule {
 // value belongs to which optimizer. Other values are refused by open_table.
 struct optimizer {
   // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "assign", "proximal"; of tables
-  // of rows alone "rowwise_adagrad", "ftrl", "group_adagrad". Empty: the job's optimizer as it
-  // is; then no value may be given.
+  // of rows alone "rowwise_adagrad", "ftrl", "group_adagrad"; "plugin:NAME", an optimizer of a
+  // plugin of the cluster (plugin.h). Empty: the job's optimizer as it is; then no value may be
+  // given.
   std::string name;
   std::optional<float> learning_rate = std::nullopt;
   std::optional<float> momentum = std::nullopt;
@@ -69,10 +70,15 @@ struct optimizer {
   std::optional<bool> lazy = std::nullopt;
   // How what workers push in a clock becomes one, element by element, of those who pushed it:
   // "mean" (over all workers), "sum", "max", "min", "product", "or" (the first number that is
-  // not 0, or 0) or "and" (0, or the last number); as the job says where it is not given. In a
-  // table of rows it makes one of the gradients of an id that comes more than once, too. Where
-  // each push is a step of its own, as under ssp and async, there is nothing to reduce.
+  // not 0, or 0), "and" (0, or the last number), or "plugin:NAME", a reduction of a plugin; as
+  // the job says where it is not given. In a table of rows it makes one of the gradients of an
+  // id that comes more than once, too; workers have no plugins, so that such a push is refused
+  // where it is one of a plugin. Where each push is a step of its own, as under ssp and async,
+  // there is nothing to reduce.
   std::optional<std::string> reduce = std::nullopt;
+  // The numbers that "plugin:NAME" keeps for each element, 0 to 2, as the plugin says; 0 where
+  // it is not given.
+  std::optional<std::uint64_t> states = std::nullopt;
 };
 
 struct table_options {

@@ -164,7 +164,7 @@ runtime::expected<rows_figures> measure_rows(const rows_options& options) {
   const auto layout = runtime::row_layout_for(
       {.capacity = options.rows,
        .dim = options.dim,
-       .state_floats = runtime::state_floats(wanted.optimizer.kind, options.dim)});
+       .state_floats = runtime::state_floats(wanted.optimizer, options.dim)});
   if (!layout) return runtime::fail(layout.error());
   const auto memory = runtime::machine_memory();
   if (2 * layout->bytes > memory / 10 * 9)

@@ -59,7 +59,8 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
                     .doc = of_job ? doc : "as in the job's optimizer"});
   };
   add("name", "choice", std::string(optimizers_known[0].name),
-      runtime::optimizer_names(optimizer_option::learning_rate), "the optimizer");
+      runtime::optimizer_names(optimizer_option::learning_rate),
+      "the optimizer; plugin:NAME is of a library of cluster.plugins");
   for (const auto& rule : policies::optimizer_rules)
     add(rule.name, "real", preset_of(rule), allowed_of(rule), rule.doc);
   add("schedule", "map", "-",
@@ -84,6 +85,8 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
   add("reduce", "choice", "-", std::string(runtime::reduction_names),
       "how the workers' gradients of one clock become one, if not as jobs.*.reduce says; `or` "
       "is the first that is not 0, `and` is 0 or the last");
+  add("states", "number", "0", std::string(policies::states_text),
+      "how many numbers an optimizer of a plugin keeps for each element, as the plugin says");
 }
 
 }  // namespace tidegate::launch

@@ -248,11 +248,13 @@ bool is_table_name(std::string_view name) {
 }
 
 // Another optimizer has its own defaults, but for what it shares with the job's.
-policies::optimizer_spec optimizer_of_kind(policies::optimizer_kind kind,
-                                           const policies::optimizer_spec& base) {
-  if (kind == base.kind) return base;
+policies::optimizer_spec optimizer_named(std::string_view name,
+                                         const policies::optimizer_spec& base) {
+  const auto kind = runtime::find_optimizer(name).value_or(base.kind);
+  if (kind == base.kind && name == runtime::name_of(base)) return base;
   using option = runtime::optimizer_option;
   auto spec = policies::default_optimizer(kind);
+  spec.rule = runtime::rule_of_word(name).value_or(runtime::rule_name());
   const auto has = [&](option wanted) {
     return runtime::contains(runtime::traits_of(kind).options, wanted);
   };
@@ -260,19 +262,53 @@ policies::optimizer_spec optimizer_of_kind(policies::optimizer_kind kind,
   if (has(option::clip_value)) spec.clip_value = base.clip_value;
   spec.lazy = base.lazy;
   spec.reduce = base.reduce;
+  spec.reduce_rule = base.reduce_rule;
   // The job's rate is of optimizers that step as its own does.
   if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
     spec.learning_rate = base.learning_rate;
   return spec;
 }
 
+// Words of plugins are not among those of a choice, which any library may add to.
+bool is_plugin_word(const section& from, const char* key) {
+  const auto* const given = from.get(key);
+  return given != nullptr && given->is_scalar() && runtime::rule_of_word(given->text);
+}
+
+// Returns false for a name that is wrong, of which it has told; without one `name` stays.
+bool read_optimizer_name(const section& from, std::string& name) {
+  if (from.get("name") == nullptr) return true;
+  auto kind = policies::optimizer_kind::sgd;
+  if (!is_plugin_word(from, "name") &&
+      !from.choice<policies::optimizer_kind>("name", kind, optimizer_words))
+    return false;
+  name = from.get("name")->text;
+  return true;
+}
+
+void read_reduction(const section& from, policies::optimizer_spec& into) {
+  if (is_plugin_word(from, "reduce")) {
+    policies::set_reduction(from.get("reduce")->text, into);
+  } else if (from.choice<runtime::reduction>("reduce", into.reduce, reduction_words) &&
+             from.get("reduce") != nullptr) {
+    into.reduce_rule = {};
+  }
+}
+
+void read_states(const section& from, policies::optimizer_spec& into) {
+  if (from.get("states") == nullptr) return;
+  if (into.kind != policies::optimizer_kind::plugin)
+    return from.wrong("states", "does not belong to this optimizer");
+  std::uint64_t states = 0;
+  if (from.number("states", states, 0, runtime::states_max))
+    into.rule_states = static_cast<std::uint32_t>(states);
+}
+
 }  // namespace
 
 policies::optimizer_spec read_optimizer(const section& parent,
                                         const policies::optimizer_spec& base) {
-  using kind = policies::optimizer_kind;
   using option = runtime::optimizer_option;
-  auto named = base.kind;
   if (const auto* given = parent.get("optimizer"); given != nullptr && given->is_scalar()) {
     const auto found = runtime::find_optimizer(std::string_view(given->text));
     if (!found)
@@ -280,13 +316,13 @@ policies::optimizer_spec read_optimizer(const section& parent,
                                     "' is not allowed; allowed: " +
                                     runtime::optimizer_names(option::learning_rate) +
                                     ", or a map");
-    return optimizer_of_kind(found.value_or(base.kind), base);
+    return found ? optimizer_named(given->text, base) : base;
   }
   const auto from = parent.child("optimizer");
   // Were the name wrong, nothing could be said about which keys belong to it.
-  const bool known =
-      from.get("name") == nullptr || from.choice<kind>("name", named, optimizer_words);
-  auto spec = optimizer_of_kind(named, base);
+  auto named = runtime::name_of(base);
+  const bool known = read_optimizer_name(from, named);
+  auto spec = optimizer_named(named, base);
   for (const auto& rule : policies::optimizer_rules)
     if (known || rule.belongs_to_all()) read_option(from, rule, spec);
   const bool has_schedule =
@@ -296,7 +332,8 @@ policies::optimizer_spec read_optimizer(const section& parent,
   else if (known && from.get("schedule") != nullptr)
     from.wrong("schedule", "does not belong to this optimizer");
   from.choice<bool>("lazy", spec.lazy, truth_words);
-  from.choice<runtime::reduction>("reduce", spec.reduce, reduction_words);
+  read_reduction(from, spec);
+  if (known) read_states(from, spec);
   return spec;
 }
 

@@ -36,8 +36,13 @@ std::string schedule_text(const runtime::rate_schedule& s) {
   return text + "}";
 }
 
+// Those of plugins have a colon.
+std::string optimizer_word(const std::string& word) {
+  return runtime::rule_of_word(word) ? quote(word) : word;
+}
+
 std::string optimizer_text(const policies::optimizer_spec& o) {
-  std::string text = "{name: " + std::string(word(optimizer_words, o.kind));
+  std::string text = "{name: " + optimizer_word(runtime::name_of(o));
   for (const auto& rule : policies::optimizer_rules)
     if (rule.belongs_to(o.kind))
       text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
@@ -46,7 +51,9 @@ std::string optimizer_text(const policies::optimizer_spec& o) {
                         runtime::optimizer_option::schedule))
     text += ", schedule: " + schedule_text(o.schedule);
   if (o.reduce != runtime::reduction::of_job)
-    text += ", reduce: " + std::string(word(reduction_words, o.reduce));
+    text += ", reduce: " + optimizer_word(runtime::reduction_of(o));
+  if (o.kind == policies::optimizer_kind::plugin)
+    text += ", states: " + std::to_string(o.rule_states);
   return text + ", lazy: " + (o.lazy ? "true" : "false") + "}";
 }
 

@@ -85,7 +85,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
       ++table.chunks_per_shard[chunk.shard];
       ++shard.chunks;
       shard.parameter_bytes += bytes;
-      shard.state_bytes += bytes * policies::state_arrays(t.optimizer.kind);
+      shard.state_bytes += bytes * policies::state_arrays(t.optimizer);
       shard.receive_bytes_max += bytes * copies_in_flight;
     }
     plan.tables.push_back(std::move(table));

@@ -78,6 +78,19 @@ runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec
   runtime::function_library library;
   for (const auto& path : spec.plugins)
     if (auto added = library.add_plugin(path); !added.ok()) return added;
+  using steps = runtime::plugin_rules::steps;
+  for (const auto& job : spec.jobs) {
+    // Which tables have the job's is not known yet.
+    auto known = library.rules().check(job.optimizer, steps::rows);
+    for (const auto& table : job.tables) {
+      if (known.ok())
+        known = library.rules().check(table.optimizer,
+                                      table.has_rows() ? steps::rows : steps::elements);
+      for (const auto& segment : table.rows.segments)
+        if (known.ok()) known = library.rules().check(segment.optimizer, steps::rows);
+    }
+    if (!known.ok()) return {known.code(), "job " + job.name + ": " + known.message()};
+  }
   return {};
 }
 

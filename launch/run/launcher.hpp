@@ -27,8 +27,8 @@ runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec)
 // Errors: those of devices::check_device(), where shards run on this machine.
 runtime::status check_device_of_this_machine(const policies::cluster_spec& spec);
 
-// Errors: those of function_library::add_plugin(), where everything runs on this machine. Loads
-// the cluster's plugins.
+// Errors: those of function_library::add_plugin() and plugin_rules::check(), where everything
+// runs on this machine. Loads the cluster's plugins.
 runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec);
 
 // Starts coordinator, shards and workers, shows how the jobs go on, ends them all. No process

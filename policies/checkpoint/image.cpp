@@ -60,7 +60,7 @@ json encode(const runtime::rate_schedule& schedule) {
 
 // Floats are written as the doubles they are, and doubles so that they are read again exactly.
 json encode(const optimizer_spec& spec) {
-  return {{"kind", runtime::traits_of(spec.kind).name},
+  return {{"kind", runtime::name_of(spec)},
           {"learning_rate", spec.learning_rate},
           {"momentum", spec.momentum},
           {"beta1", spec.beta1},
@@ -74,7 +74,9 @@ json encode(const optimizer_spec& spec) {
           {"clip_value", spec.clip_value},
           {"schedule", encode(spec.schedule)},
           {"lazy", spec.lazy ? 1U : 0U},
-          {"reduce", static_cast<std::uint64_t>(spec.reduce)}};
+          {"reduce", static_cast<std::uint64_t>(spec.reduce)},
+          {"reduce_rule", spec.reduce_rule.view()},
+          {"states", spec.rule_states}};
 }
 
 bool all_finite(const chunk_description& chunk) {
@@ -153,13 +155,14 @@ runtime::rate_schedule decode_schedule(const json& from, const std::string& subj
 optimizer_spec decode_optimizer(const json& from, const std::string& subject, status& problem) {
   json_fields fields(from, subject + ": optimizer", problem);
   optimizer_spec optimizer;
-  const auto kind = fields.text("kind", 16);
+  const auto kind = fields.text("kind", 32);
   const auto found = runtime::find_optimizer(kind);
   if (!found) {
     if (problem.ok()) problem = {errc::corrupt, subject + ": unknown optimizer '" + kind + "'"};
     return optimizer;
   }
   optimizer.kind = *found;
+  optimizer.rule = runtime::rule_of_word(kind).value_or(runtime::rule_name());
   optimizer.learning_rate = static_cast<float>(fields.real("learning_rate"));
   optimizer.momentum = static_cast<float>(fields.real("momentum"));
   optimizer.beta1 = static_cast<float>(fields.real("beta1"));
@@ -181,7 +184,18 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
   // Those before reductions of tables have none.
   if (from.contains("reduce"))
     optimizer.reduce = *runtime::find_reduction(
-        fields.number("reduce", static_cast<std::uint64_t>(runtime::reduction::all)));
+        fields.number("reduce", static_cast<std::uint64_t>(runtime::reduction::plugin)));
+  // Those before rules of plugins have neither.
+  if (from.contains("states"))
+    optimizer.rule_states =
+        static_cast<std::uint32_t>(fields.number("states", runtime::states_max));
+  if (optimizer.reduce == runtime::reduction::plugin) {
+    const auto rule = runtime::make_rule_name(fields.text("reduce_rule", 32));
+    if (rule)
+      optimizer.reduce_rule = *rule;
+    else if (problem.ok())
+      problem = {errc::corrupt, subject + ": 'reduce_rule' is no name"};
+  }
   return optimizer;
 }
 

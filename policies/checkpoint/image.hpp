@@ -51,7 +51,7 @@ struct chunk_description {
   friend bool operator==(const chunk_description&, const chunk_description&) = default;
 };
 
-// parameters, then the state that the optimizer has: 1 + state_arrays(kind) of them. Of a part
+// parameters, then the state that the optimizer has: 1 + state_arrays() of them. Of a part
 // of a table of rows: values, states, and of each row three numbers of 64 bits, which count as
 // two float32 each: its id, the clock of its last push, and how many pushes it has had; then
 // the same of ids that are counted, where the table has such.
@@ -64,7 +64,7 @@ inline constexpr std::uint64_t row_numbers = 3;
 inline constexpr std::size_t number_floats = sizeof(std::uint64_t) / sizeof(float);
 inline constexpr std::size_t numbers_floats = row_numbers * number_floats;
 constexpr std::size_t chunk_arrays(const chunk_description& chunk) noexcept {
-  if (chunk.rows.dim == 0) return 1 + state_arrays(chunk.optimizer.kind);
+  if (chunk.rows.dim == 0) return 1 + state_arrays(chunk.optimizer);
   return chunk.rows.lifetime.admits_at_once() ? 3 : 4;
 }
 // Returns the float32 numbers that a row of a part has in an array.

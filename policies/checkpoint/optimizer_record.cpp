@@ -1,9 +1,11 @@
 #include "policies/checkpoint/optimizer_record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 #include "policies/checkpoint/record_fields.hpp"
 
@@ -18,27 +20,43 @@ std::uint32_t bits_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
+// A name in runs of four characters.
+using rule_words = std::array<std::uint32_t, rule_numbers>;
+
+std::optional<runtime::rule_name> rule_of(std::span<const std::uint64_t> numbers) {
+  rule_words words;
+  std::copy_n(numbers.begin(), words.size(), words.begin());
+  const auto rule = std::bit_cast<runtime::rule_name>(words);
+  if (rule.empty() && rule == runtime::rule_name()) return rule;
+  const auto known = runtime::make_rule_name(rule.view());
+  return known == rule ? known : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> numbers_of(const optimizer_spec& spec) {
-  return {static_cast<std::uint32_t>(spec.kind),
-          bits_of(spec.learning_rate),
-          bits_of(spec.momentum),
-          bits_of(spec.beta1),
-          bits_of(spec.beta2),
-          bits_of(spec.epsilon),
-          bits_of(spec.weight_decay),
-          bits_of(spec.clip_value),
-          static_cast<std::uint32_t>(spec.schedule.kind),
-          spec.schedule.warmup,
-          spec.schedule.clocks,
-          bits_of(spec.schedule.factor),
-          spec.lazy ? 1U : 0U,
-          bits_of(spec.l1),
-          bits_of(spec.l2),
-          bits_of(spec.beta),
-          bits_of(spec.l21),
-          static_cast<std::uint32_t>(spec.reduce)};
+  std::vector<std::uint64_t> numbers = {static_cast<std::uint32_t>(spec.kind),
+                                        bits_of(spec.learning_rate),
+                                        bits_of(spec.momentum),
+                                        bits_of(spec.beta1),
+                                        bits_of(spec.beta2),
+                                        bits_of(spec.epsilon),
+                                        bits_of(spec.weight_decay),
+                                        bits_of(spec.clip_value),
+                                        static_cast<std::uint32_t>(spec.schedule.kind),
+                                        spec.schedule.warmup,
+                                        spec.schedule.clocks,
+                                        bits_of(spec.schedule.factor),
+                                        spec.lazy ? 1U : 0U,
+                                        bits_of(spec.l1),
+                                        bits_of(spec.l2),
+                                        bits_of(spec.beta),
+                                        bits_of(spec.l21),
+                                        static_cast<std::uint32_t>(spec.reduce),
+                                        spec.rule_states};
+  for (const auto& rule : {spec.rule, spec.reduce_rule})
+    for (const auto word : std::bit_cast<rule_words>(rule)) numbers.push_back(word);
+  return numbers;
 }
 
 nlohmann::json encode_optimizer(const optimizer_spec& spec) {
@@ -51,11 +69,15 @@ optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& prob
   const auto kind = runtime::find_optimizer(numbers[0]);
   const auto schedule = runtime::find_schedule(numbers[8]);
   const auto reduce = runtime::find_reduction(numbers[17]);
-  if (!kind || !schedule || !reduce) {
+  const auto rule = rule_of(numbers.subspan(19));
+  const auto reduce_rule = rule_of(numbers.subspan(19 + rule_numbers));
+  const bool has_rules = rule && reduce_rule && numbers[18] <= runtime::states_max;
+  if (!kind || !schedule || !reduce || !has_rules) {
     if (problem.ok())
       problem = {errc::corrupt, !kind       ? "no such optimizer"
                                 : !schedule ? "no such schedule"
-                                            : "no such reduction"};
+                                : !reduce   ? "no such reduction"
+                                            : "no such rule of a plugin"};
     return {};
   }
   optimizer_spec optimizer = {.kind = *kind,
@@ -72,7 +94,10 @@ optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& prob
                               .clip_value = real(7),
                               .schedule = {*schedule, number(9), number(10), real(11)},
                               .lazy = number(12) != 0,
-                              .reduce = *reduce};
+                              .reduce = *reduce,
+                              .reduce_rule = *reduce_rule,
+                              .rule = *rule,
+                              .rule_states = number(18)};
   if (problem.ok() && !is_complete(optimizer.schedule))
     problem = {errc::corrupt, "a schedule without clocks"};
   return optimizer;
@@ -80,8 +105,8 @@ optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, status& prob
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
   // Journals of Tidegate 0.2 have 7 numbers; those before ranges 12, those before optimizers of
-  // rows alone 15, and those before reductions 17.
-  constexpr std::size_t sizes_before[] = {7, 12, 15, 17};
+  // rows alone 15, those before reductions 17, and those before rules of plugins 18.
+  constexpr std::size_t sizes_before[] = {7, 12, 15, 17, 18};
   const auto size = fields.array("optimizer").size();
   const bool is_older = std::find(std::begin(sizes_before), std::end(sizes_before), size) !=
                         std::end(sizes_before);

@@ -15,7 +15,8 @@
 
 namespace tidegate::policies {
 
-inline constexpr std::size_t optimizer_numbers = 18;
+inline constexpr std::size_t rule_numbers = sizeof(runtime::rule_name) / sizeof(std::uint32_t);
+inline constexpr std::size_t optimizer_numbers = 19 + 2 * rule_numbers;
 std::vector<std::uint64_t> numbers_of(const optimizer_spec& spec);  // so many
 // Sets `problem`, unless it is set: corrupt (numbers of nothing that is known).
 optimizer_spec optimizer_of(std::span<const std::uint64_t> numbers, runtime::status& problem);

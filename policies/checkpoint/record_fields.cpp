@@ -117,13 +117,16 @@ struct record_shape {
   std::size_t segment = segment_numbers;
 };
 
-// Records before tables larger than memory have 9 of the table, and those before reductions one
-// less of a segment; those before lifetimes of rows have 4 and no segments. All differ in size.
+// Records before rules of plugins have 18 numbers of the optimizer of a segment. Those before
+// tables larger than memory have 9 of the table, those before reductions one less of a segment,
+// and those before lifetimes of rows 4 and no segments. All differ in size.
 record_shape shape_of(std::size_t size) {
+  constexpr std::size_t before_rules = 3 + 18;
   if (size == 4) return {.table = size};
-  for (const auto& [own, each] : {record_shape{rows_numbers, segment_numbers},
-                                  record_shape{rows_numbers - 1, segment_numbers},
-                                  record_shape{rows_numbers - 1, segment_numbers - 1}})
+  for (const auto& [own, each] :
+       {record_shape{rows_numbers, segment_numbers}, record_shape{rows_numbers, before_rules},
+        record_shape{rows_numbers - 1, before_rules},
+        record_shape{rows_numbers - 1, before_rules - 1}})
     if (size >= own && (size - own) % each == 0 &&
         (size - own) / each <= runtime::limits::row_segments_max)
       return {.table = own, .segment = each};

@@ -103,6 +103,15 @@ bool is_decay(float x) {
   return x >= 0.0F && x < 1.0F;
 }
 
+bool set_reduction(std::string_view word, optimizer_spec& into) {
+  const auto rule = runtime::rule_of_word(word);
+  const auto known = rule ? runtime::reduction::plugin : runtime::find_reduction(word);
+  if (!known) return false;
+  into.reduce = *known;
+  into.reduce_rule = rule.value_or(runtime::rule_name());
+  return true;
+}
+
 runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& options,
                                                     std::string_view table) {
   const std::string name(options.name);
@@ -118,10 +127,12 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
       return runtime::fail(
           refused(table, "optimizer.schedule is given without a name of an optimizer",
                   runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
-    if (options.lazy || options.reduce)
+    if (options.lazy || options.reduce || options.states)
       return runtime::fail(
           refused(table,
-                  std::string(options.lazy ? "optimizer.lazy" : "optimizer.reduce") +
+                  std::string(options.lazy     ? "optimizer.lazy"
+                              : options.reduce ? "optimizer.reduce"
+                                               : "optimizer.states") +
                       " is given without a name of an optimizer",
                   runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
     return optimizer_spec();
@@ -132,6 +143,7 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
         refused(table, "optimizer.name: '" + name + "' is not known",
                 runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
   auto spec = default_optimizer(*known);
+  spec.rule = runtime::rule_of_word(name).value_or(runtime::rule_name());
   for (const auto& rule : optimizer_rules) {
     const auto& value = options.*rule.given;
     if (!value) continue;
@@ -150,14 +162,15 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
     spec.schedule = *schedule;
   }
   spec.lazy = options.lazy.value_or(false);
-  if (options.reduce) {
-    const auto reduce = runtime::find_reduction(*options.reduce);
-    if (!reduce)
-      return runtime::fail(refused(
-          table, "optimizer.reduce: '" + std::string(*options.reduce) + "' is not known",
-          std::string(runtime::reduction_names)));
-    spec.reduce = *reduce;
-  }
+  if (options.reduce && !set_reduction(*options.reduce, spec))
+    return runtime::fail(
+        refused(table, "optimizer.reduce: '" + std::string(*options.reduce) + "' is not known",
+                std::string(runtime::reduction_names)));
+  if (options.states &&
+      (*options.states > runtime::states_max || spec.kind != optimizer_kind::plugin))
+    return runtime::fail(refused(table, "optimizer.states: " + std::to_string(*options.states),
+                                 std::string(states_text)));
+  spec.rule_states = static_cast<std::uint32_t>(options.states.value_or(0));
   return spec;
 }
 

@@ -38,6 +38,7 @@ struct optimizer_options {
   std::optional<schedule_options> schedule = std::nullopt;
   std::optional<bool> lazy = std::nullopt;
   std::optional<std::string_view> reduce = std::nullopt;
+  std::optional<std::uint64_t> states = std::nullopt;
 };
 
 // The values that one option may have, and the optimizers that it belongs to.
@@ -162,6 +163,13 @@ constexpr runtime::rate_schedule default_schedule(runtime::schedule_kind kind) n
           .clocks = 0,
           .factor = kind == runtime::schedule_kind::step ? 0.1F : 0.0F};
 }
+
+// What `states` may be.
+inline constexpr std::string_view states_text = "0 to 2; only with name plugin:NAME";
+
+// Sets the reduction of this word: of runtime::reduction_words, or "plugin:NAME". Returns false
+// for another.
+bool set_reduction(std::string_view word, optimizer_spec& into);
 
 // Returns the optimizer that a program asks for; without a name a default spec, which stands
 // for the job's. `table` is for the message. Errors: invalid_argument (no such optimizer, an

@@ -186,11 +186,12 @@ void settle_segments(table_spec& table) noexcept {
 status check_table(const table_spec& table, const job_spec& job) {
   const auto reduce = table.optimizer.reduce;
   if (!runtime::is_sum(reduce) && job.clip_norm > 0)
-    return refused("optimizer.reduce: " + std::string(runtime::reduction_name(reduce)) +
+    return refused("optimizer.reduce: " + runtime::reduction_of(table.optimizer) +
                        " in a job that clips the norm of sums",
                    "gradients.clip_norm: 0, or another reduction");
   for (const auto& segment : table.rows.segments)
-    if (segment.optimizer.reduce != reduce)
+    if (segment.optimizer.reduce != reduce ||
+        segment.optimizer.reduce_rule != table.optimizer.reduce_rule)
       return refused("segments with different optimizer.reduce", "one for all of a row");
   if (table.has_rows() || !table.rows.segments.empty()) return check_rows(table, job);
   if (table.rows.memory > 0) return refused("memory of a dense table", "only of rows");

@@ -31,11 +31,7 @@ struct consistency_spec {
 using optimizer_kind = runtime::optimizer_kind;
 using optimizer_spec = runtime::optimizer_options;
 
-// Returns the number of arrays of state that the optimizer keeps, each as large as the
-// parameters.
-constexpr std::uint32_t state_arrays(optimizer_kind kind) noexcept {
-  return runtime::traits_of(kind).state_arrays;
-}
+using runtime::state_arrays;
 
 // Returns what an optimizer has when only its name is given.
 constexpr optimizer_spec default_optimizer(optimizer_kind kind) noexcept {

@@ -70,7 +70,7 @@ std::vector<std::vector<shard_part_bytes>> parts_of(const cluster_spec& cluster)
         if (job.tables[i].has_rows()) continue;
         const auto bytes = chunk.elements * sizeof(float);
         parts[chunk.shard].parameters += bytes;
-        parts[chunk.shard].states += bytes * state_arrays(job.tables[i].optimizer.kind);
+        parts[chunk.shard].states += bytes * state_arrays(job.tables[i].optimizer);
       }
     }
   }

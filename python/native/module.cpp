@@ -41,7 +41,8 @@ void bind_options(nb::module_& module) {
       .def_rw("clip_value", &optimizer::clip_value)
       .def_rw("schedule", &optimizer::schedule)
       .def_rw("lazy", &optimizer::lazy)
-      .def_rw("reduce", &optimizer::reduce);
+      .def_rw("reduce", &optimizer::reduce)
+      .def_rw("states", &optimizer::states);
   nb::class_<table_options>(module, "TableOptions")
       .def(nb::init<>())
       .def_rw("optimizer", &table_options::optimizer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -125,6 +126,54 @@ def test_rows_may_be_larger_than_memory(run: Run) -> None:
             return [len(small.items()[0])]
 
     assert run(train, workers=1, shards=1).returns == [[3000]]
+
+
+def test_gradients_of_one_id_are_combined_on_the_worker(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 2, optimizer=tidegate.sgd(1.0), init=0.0)
+            ids = np.array([[9, 4], [9, 9]])
+            given = np.array([[[1, -5], [7, 7]], [[-2, 1], [1, 3]]], np.float32)
+            t.push(ids, given, combine=np.maximum)
+            s.clock()
+            largest = t.pull([4, 9]).tolist()
+            t.push(ids, given, combine=lambda a, b: 2 * a + b)  # of three, the first goes with the second
+            s.clock()
+            with pytest.raises(tidegate.InvalidArgumentError, match=r"returned shape \(2,\) for two of \(1, 2\)"):
+                t.push(ids, given, combine=lambda a, b: a[0])
+            t.push([], np.empty((0, 2), np.float32), combine=np.minimum)
+            s.clock()
+            return [largest, t.pull([4, 9]).tolist()]
+
+    result = run(train, workers=1, shards=2)
+    assert result.returns == [[[[-7.0, -7.0], [-1.0, -3.0]], [[-14.0, -14.0], [-2.0, 12.0]]]]
+
+
+def test_optimizers_and_reductions_may_be_a_plugins(run: Run, tmp_path: Path) -> None:
+    source = Path(__file__).resolve().parents[2]
+    library = tmp_path / "librules.so"
+    subprocess.run(["cc", "-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I", source / "include", "-o", library,
+                    source / "examples/plugin/rules.c", "-lm"], check=True)
+    rank_gradients = np.array([[3, -1, 0.5], [-4, 1, 0.25]], np.float32)
+
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            lion = tidegate.from_plugin("lion", 1, learning_rate=0.5, beta1=0.5, beta2=0.25, weight_decay=0.0)
+            t = s.table("w", 3, optimizer=lion.reduced_by("plugin:strongest"))
+            r = s.rows("r", 3, optimizer=tidegate.sgd(1.0).reduced_by("plugin:strongest"), init=0.0)
+            with pytest.raises(tidegate.InvalidArgumentError, match="an id comes more than once"):
+                r.push([5, 5], np.zeros((2, 3), np.float32))
+            r.push([5], rank_gradients[s.rank:s.rank + 1])
+            t.push(rank_gradients[s.rank])
+            s.clock()
+            t.pull()
+            return [t.value.tolist(), r.pull([5]).tolist()]
+
+    strongest = np.array([-4, -1, 0.5], np.float32)
+    result = run(train, workers=2, shards=2, set={"cluster.plugins": [str(library)]})
+    assert result.returns == [[(-0.5 * np.sign(strongest)).tolist(), [(-strongest).tolist()]]] * 2
+    with pytest.raises(tidegate.LaunchError):
+        run(train, workers=2, shards=2)
 
 
 def test_segments_have_optimizers_and_first_values_of_their_own(run: Run) -> None:

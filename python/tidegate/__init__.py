@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ._options import nesterov as nesterov
     from ._options import ftrl as ftrl
     from ._options import group_adagrad as group_adagrad
+    from ._options import from_plugin as from_plugin
     from ._options import proximal as proximal
     from ._options import rowwise_adagrad as rowwise_adagrad
     from ._options import sgd as sgd
@@ -87,7 +88,7 @@ _HOMES = {
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
     "_device": ["DeviceArray"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Segment", "Uniform", "adagrad", "adam", "adamw", "assign",
-                 "cosine_decay", "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
+                 "cosine_decay", "from_plugin", "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
                  "step_decay", "uniform", "warm_up"],
     "_rows": ["RowTable"],
     "_session": ["Session", "await_place", "session"],
@@ -102,7 +103,7 @@ __all__ = [
     "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
     "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule",
     "Segment", "Session", "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
-    "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "ftrl", "group_adagrad",
+    "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "from_plugin", "ftrl", "group_adagrad",
     "launch", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "session", "sgd", "spawn", "step_decay",
     "uniform", "warm_up",
 ]

@@ -28,6 +28,7 @@ class Optimizer:
     schedule: Optional[Schedule]
     lazy: Optional[bool]
     reduce: Optional[str]
+    states: Optional[int]
     def __init__(self) -> None: ...
 
 class TableOptions:

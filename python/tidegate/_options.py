@@ -51,6 +51,7 @@ class Optimizer:
     beta: Optional[float] = None
     l21: Optional[float] = None
     reduce: Optional[str] = None
+    states: Optional[int] = None
 
     def scheduled(self, schedule: Schedule) -> Optimizer:
         """Returns this optimizer with a learning rate that follows `schedule`."""
@@ -68,7 +69,7 @@ class Optimizer:
     def reduced_by(self, reduction: str) -> Optimizer:
         """Returns this optimizer with another way in which what workers push in a clock becomes one, element by element,
         of those who pushed it: "mean", "sum", "max", "min", "product", "or" (the first number that is not 0, or 0),
-        "and" (0, or the last number)."""
+        "and" (0, or the last number), or "plugin:NAME", a reduction of a plugin of the cluster."""
         return dataclasses.replace(self, reduce=reduction)
 
 
@@ -128,6 +129,16 @@ def group_adagrad(learning_rate: float, *, epsilon: Optional[float] = None, l1: 
     """Group AdaGrad, which makes whole rows 0 whose norm `l21` outweighs; of tables of rows alone (Yue et al., ECML-PKDD
     2021, algorithm 1 with the row as group)."""
     return Optimizer("group_adagrad", learning_rate, epsilon=epsilon, l1=l1, l2=l2, l21=l21)
+
+
+def from_plugin(name: str, states: int = 0, *, learning_rate: Optional[float] = None, momentum: Optional[float] = None,
+                beta1: Optional[float] = None, beta2: Optional[float] = None, epsilon: Optional[float] = None,
+                weight_decay: Optional[float] = None, l1: Optional[float] = None, l2: Optional[float] = None,
+                beta: Optional[float] = None, l21: Optional[float] = None) -> Optimizer:
+    """An optimizer of a plugin of the cluster (``cluster.plugins``), which keeps so many numbers for each element and reads
+    of the options what it likes (include/tidegate/plugin.h)."""
+    return Optimizer("plugin:" + name, learning_rate, momentum, beta1, beta2, epsilon, weight_decay, l1=l1, l2=l2, beta=beta,
+                     l21=l21, states=states)
 
 
 def assign() -> Optimizer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .errors import InvalidArgumentError
 
 RowInit = Union[None, float, Uniform]
 Asked = tuple[Any, ...]  # dim and options, as a table was asked for
+Combine = Callable[[Array, Array], Array]
 
 
 class RowTable:
@@ -51,15 +52,19 @@ class RowTable:
         operation.wait()
         return out
 
-    def push(self, ids: Any, gradients: Any, *, wait: bool = True) -> Optional[Pending]:
+    def push(self, ids: Any, gradients: Any, *, wait: bool = True, combine: Optional[Combine] = None) -> Optional[Pending]:
         """Pushes the gradients of these rows: `gradients` is float32 of shape ``(*ids.shape, dim)``.
 
-        Those of an id that comes more than once are summed, in their order. What is given is copied. Without `wait`
-        this returns a :class:`Pending`. Raises InvalidArgumentError, NotFiniteError, OutOfOrderError, OverLimitError
-        (too many at once), TidegateError.
+        Those of an id that comes more than once become one as the table's ``reduce`` says, else they are summed, in
+        their order; or by ``combine(a, b)``, which makes one array of two of shape ``(n, dim)``, as ``np.maximum``
+        does: `a` is of what came first. What is given is copied. Without `wait` this returns a :class:`Pending`.
+        Raises InvalidArgumentError, NotFiniteError, OutOfOrderError, OverLimitError (too many at once), TidegateError.
         """
         flat, shape = self._ids(ids)
-        operation = self._calls.push(self._table, flat, self._values(gradients, shape, "gradients", False))
+        values = self._values(gradients, shape, "gradients", False)
+        if combine is not None:
+            flat, values = self._combined(flat, values.reshape(-1, self.dim), combine)
+        operation = self._calls.push(self._table, flat, values)
         if not wait:
             return _begun(operation)
         operation.wait()
@@ -83,6 +88,23 @@ class RowTable:
         It takes memory for all of them. Raises OutOfOrderError, TidegateError.
         """
         return self._calls.rows(self._table)
+
+    def _combined(self, ids: Array, gradients: Array, combine: Combine) -> tuple[Array, Array]:
+        """Returns each id once, ascending, and its gradients as one."""
+        order = np.argsort(ids, kind="stable")
+        ids = ids[order]
+        first = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if ids.size else np.empty(0, np.intp)
+        counts = np.diff(np.append(first, ids.size))
+        rows = gradients[order[first]]
+        for number in range(1, int(counts.max(initial=1))):
+            more = counts > number
+            given = rows[more]
+            result = np.asarray(combine(given, gradients[order[first[more] + number]]), np.float32)
+            if result.shape != given.shape:
+                raise InvalidArgumentError(f"combine of a push to table '{self.name}' has returned shape {result.shape} for two "
+                                           f"of {given.shape}; allowed: the same shape")
+            rows[more] = result
+        return ids[first], np.ascontiguousarray(rows).reshape(-1)
 
     def _ids(self, ids: Any) -> tuple[Array, tuple[int, ...]]:
         given = np.asarray(ids)

@@ -319,7 +319,7 @@ def optimizer_of(name: str, optimizer: Optimizer) -> _native.Optimizer:
     wanted = _native.Optimizer()
     wanted.name = optimizer.name
     for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value", "lazy", "l1",
-                "l2", "beta", "l21", "reduce"):
+                "l2", "beta", "l21", "reduce", "states"):
         setattr(wanted, key, getattr(optimizer, key))
     if optimizer.schedule is not None:
         wanted.schedule = schedule_of(name, optimizer.schedule)

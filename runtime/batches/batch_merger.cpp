@@ -6,7 +6,8 @@
 
 namespace tidegate::runtime {
 
-void batch_merger::begin(std::span<const input> inputs, std::uint32_t dim, reduction by) {
+void batch_merger::begin(std::span<const input> inputs, std::uint32_t dim,
+                         const kernels::combination& by) {
   dim_ = dim;
   by_ = by;
   cursors_.clear();
@@ -48,8 +49,8 @@ void batch_merger::sum_row(float* out) const {
   const auto* const first = static_cast<const float*>(gradients_.front().data);
   if (gradients_.size() == 1) {
     std::copy_n(first, dim_, out);
-  } else if (!is_sum(by_)) {
-    kernels::tree_reduce(gradients_, out, dim_, {.by = by_});
+  } else if (!is_sum(by_.by)) {
+    kernels::tree_reduce(gradients_, out, dim_, by_);
   } else if (gradients_.size() == 2) {
     const auto* const second = static_cast<const float*>(gradients_.back().data);
     for (std::uint32_t i = 0; i < dim_; ++i) out[i] = first[i] + second[i];

@@ -27,7 +27,8 @@ class batch_merger {
 
   // Begins with these batches, which ascend in rank and have one `dim`. What is called a sum
   // here is what this reduction makes of the gradients of a row.
-  void begin(std::span<const input> inputs, std::uint32_t dim, reduction by = reduction::sum);
+  void begin(std::span<const input> inputs, std::uint32_t dim,
+             const kernels::combination& by = {});
 
   // Appends rows to `ids` and their sums to `values`, `dim` each, until so many rows are there
   // or there are no more; returns how many it has appended. `ids` has room for `rows_max`,
@@ -61,7 +62,7 @@ class batch_merger {
   std::vector<cursor> counting_;  // of rows_left()
   std::vector<kernels::gradient> gradients_;
   std::uint32_t dim_ = 0;
-  reduction by_ = reduction::sum;
+  kernels::combination by_;
 };
 
 }  // namespace tidegate::runtime

@@ -17,14 +17,11 @@ static_assert(TIDEGATE_SUM == static_cast<int>(combine_kind::sum) &&
               TIDEGATE_MAXIMUM == static_cast<int>(combine_kind::maximum));
 
 constexpr const char* entry_point = "tidegate_plugin_of";
-constexpr std::uint32_t functions_max = 1024;  // of a plugin
+constexpr std::uint32_t entries_max = 1024;  // of each kind in a plugin
 
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= function_name_max &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-' || c == '.';
-         });
+template <class Entry>
+bool is_list(const Entry* entries, std::uint32_t count) {
+  return count == 0 || (count <= entries_max && entries != nullptr);
 }
 
 status bad(const std::string& path, const std::string& why) {
@@ -52,7 +49,7 @@ const function_library::entry* function_library::find(std::string_view name) con
 status function_library::check(const std::string& path,
                                std::span<const tidegate_function> functions) const {
   for (const auto& function : functions) {
-    if (function.name == nullptr || !is_name(function.name))
+    if (function.name == nullptr || !is_plugin_name(function.name, function_name_max))
       return bad(path, "a function has no name of 1 to 63 of A-Z a-z 0-9 _ - .");
     const auto subject = "function '" + std::string(function.name) + "' ";
     if (function.run == nullptr) return bad(path, subject + "has nothing to run");
@@ -94,11 +91,20 @@ status function_library::add_plugin(const std::string& path) {
     return bad(path, "is of ABI " + std::to_string(plugin->abi) + ", and this Tidegate has " +
                          std::to_string(TIDEGATE_PLUGIN_ABI) +
                          "; compile it with the plugin.h of this version");
-  if (plugin->function_count == 0 || plugin->function_count > functions_max ||
-      plugin->functions == nullptr)
-    return bad(path, "has no functions, or more than " + std::to_string(functions_max));
+  if (plugin->function_count == 0 && plugin->reduction_count == 0 &&
+      plugin->optimizer_count == 0)
+    return bad(path, "has neither functions nor reductions nor optimizers");
+  if (!is_list(plugin->functions, plugin->function_count) ||
+      !is_list(plugin->reductions, plugin->reduction_count) ||
+      !is_list(plugin->optimizers, plugin->optimizer_count))
+    return bad(path,
+               "has a list that is nowhere, or of more than " + std::to_string(entries_max));
   const std::span functions(plugin->functions, plugin->function_count);
   if (auto checked = check(path, functions); !checked.ok()) return checked;
+  if (auto added = rules_.add(path, {plugin->reductions, plugin->reduction_count},
+                              {plugin->optimizers, plugin->optimizer_count});
+      !added.ok())
+    return added;
   for (const auto& function : functions)
     entries_.push_back({.plugin = path, .function = function});
   return {};

@@ -16,6 +16,7 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/functions/call_wire.hpp"
+#include "runtime/functions/plugin_rules.hpp"
 #include <tidegate/plugin.h>
 
 namespace tidegate::runtime {
@@ -31,16 +32,19 @@ class function_library {
   // Those that are built in.
   function_library();
 
-  // Adds the functions of a shared library, which is loaded and stays. All or none. Errors:
-  // not_found (no such file, or it cannot be loaded), invalid_argument (no plugin, of another
-  // ABI, or a function that is not right or has a name that is taken).
+  // Adds the functions and rules of a shared library, which is loaded and stays. All or none.
+  // Errors: not_found (no such file, or it cannot be loaded), invalid_argument (no plugin, of
+  // another ABI, or a function or rule that is not right or has a name that is taken).
   status add_plugin(const std::string& path);
 
   // Runs the function of that name on a chunk; `outcome` says if it could. While one of a
   // plugin runs it is watched (function_watch.hpp).
   function_results run(const function_call& call, const function_chunk& chunk) const;
 
-  // Returns the names of all, for messages.
+  // Returns the optimizers and reductions of its plugins.
+  const plugin_rules& rules() const noexcept { return rules_; }
+
+  // Returns the names of all functions, for messages.
   std::string names() const;
 
   // One with what is built in alone.
@@ -56,6 +60,7 @@ class function_library {
   status check(const std::string& path, std::span<const tidegate_function> functions) const;
 
   std::vector<entry> entries_;
+  plugin_rules rules_;
 };
 
 }  // namespace tidegate::runtime

@@ -13,8 +13,9 @@ namespace {
 
 std::atomic<std::int64_t> limit_ms{0};
 
-// Of this thread, for the signal of a crash, which comes on it.
-thread_local const char* running_function = nullptr;
+// Both are of this thread, for the signal of a crash, which comes on it, and for that of its
+// timer, which comes on any. The texts stay until the process ends.
+thread_local std::atomic<const char*> running_function = nullptr;
 thread_local const char* running_plugin = nullptr;
 
 // What a signal handler may do.
@@ -42,19 +43,21 @@ const char* name_of(int signal) {
 
 // The default action of the signal ends the process, as without us.
 void on_crash(int signal) {
-  if (running_function != nullptr)
-    say({"function '", running_function, "' of plugin ", running_plugin,
-         " crashed: ", name_of(signal), "; this process ends\n"});
+  if (const char* const running = running_function.load(); running != nullptr)
+    say({"function '", running, "' of plugin ", running_plugin, " crashed: ", name_of(signal),
+         "; this process ends\n"});
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   ::sigaction(signal, &usual, nullptr);
   ::raise(signal);
 }
 
-// On whichever thread; the value names the function.
+// On whichever thread; the value is where the thread that is overdue names its function.
 void on_overdue(int, siginfo_t* about, void*) {
   if (about->si_code != SI_TIMER) return;  // somebody else's
-  say({"function '", static_cast<const char*>(about->si_value.sival_ptr),
+  const char* const running =
+      static_cast<std::atomic<const char*>*>(about->si_value.sival_ptr)->load();
+  say({"function '", running == nullptr ? "?" : running,
        "' of a plugin did not return in time (cluster.plugin_timeout); this process ends\n"});
   ::_exit(exit_overdue);
 }
@@ -78,15 +81,17 @@ status begin_to_watch(std::chrono::milliseconds time_limit) {
 }
 
 // Where the system has no timer left, a function that does not return is not ended.
-function_watch::function_watch(const char* function, const char* plugin) noexcept {
-  running_function = function;
+function_watch::function_watch(const char* function, const char* plugin) noexcept
+    : outer_function_(running_function.load()), outer_plugin_(running_plugin) {
+  if (function == nullptr) return;
   running_plugin = plugin;
+  running_function = function;
   const auto limit = limit_ms.load();
-  if (limit == 0) return;
+  if (limit == 0 || outer_function_ != nullptr) return;
   struct sigevent end = {};
   end.sigev_notify = SIGEV_SIGNAL;
   end.sigev_signo = SIGRTMIN;
-  end.sigev_value.sival_ptr = const_cast<char*>(function);
+  end.sigev_value.sival_ptr = &running_function;
   has_timer_ = ::timer_create(CLOCK_MONOTONIC, &end, &timer_) == 0;
   struct itimerspec when = {};
   when.it_value.tv_sec = limit / 1000;
@@ -96,7 +101,8 @@ function_watch::function_watch(const char* function, const char* plugin) noexcep
 
 function_watch::~function_watch() {
   if (has_timer_) ::timer_delete(timer_);
-  running_function = nullptr;
+  running_function = outer_function_;
+  running_plugin = outer_plugin_;
 }
 
 }  // namespace tidegate::runtime

@@ -104,9 +104,10 @@ void combine_here(const combination& rule, const float* a, const float* b, float
     case reduction::of_job:
     case reduction::mean:
     case reduction::sum:
+    case reduction::plugin:
       break;
   }
-  TIDEGATE_ASSERT(false, "a reduction that is no sum");
+  TIDEGATE_ASSERT(false, "a reduction that is neither a sum nor a plugin's");
 }
 
 }  // namespace

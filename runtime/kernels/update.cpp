@@ -6,6 +6,7 @@
 #include "runtime/kernels/combine.hpp"
 #include "runtime/kernels/fused.hpp"
 #include "runtime/kernels/gaps.hpp"
+#include "runtime/kernels/plugins.hpp"
 #include "runtime/kernels/tree.hpp"
 #include "runtime/optimizers/registry.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 // Floats: all partial sums of a deep tree stay in the L1 cache, and every input is read in runs
 // that are long enough for the memory. 128 to 512 measured alike, 1024 clearly worse.
 constexpr std::size_t block = 256;
+static_assert(block <= plugin_run);
 
 // Sums elements [offset, offset + n) of the inputs, n <= block. Returns where the sum is: an
 // input itself when it is the only one, else `out`.
@@ -58,8 +60,17 @@ const float* sum_block(std::span<const gradient> inputs, std::size_t offset, flo
   return sum_block_around_gaps(inputs, 0, ranks_spanned(inputs), offset, out, n);
 }
 
+// A reduction that is no sum, with the rule of a plugin, if it is one.
+struct found_reduction {
+  explicit found_reduction(const combination& combined) : rule(combined) {}
+
+  const combination& rule;
+  const reduction_entry* entry = reduction_entry_of(rule);
+  rule_watch<reduction_entry> watch{entry};
+};
+
 // The same by a reduction that is no sum.
-const float* reduce_range(const combination& rule, std::span<const gradient> inputs,
+const float* reduce_range(const found_reduction& by, std::span<const gradient> inputs,
                           std::uint64_t lo, std::uint64_t span, std::size_t offset, float* out,
                           std::size_t n) {
   if (inputs.size() == 1) {
@@ -70,16 +81,19 @@ const float* reduce_range(const combination& rule, std::span<const gradient> inp
   }
   const auto at = first_fork(inputs, lo, span);
   alignas(64) float scratch[block];
-  const auto* a = reduce_range(rule, inputs.first(at.left), at.lo, at.half, offset, out, n);
+  const auto* a = reduce_range(by, inputs.first(at.left), at.lo, at.half, offset, out, n);
   const auto* b =
-      reduce_range(rule, inputs.subspan(at.left), at.lo + at.half, at.half, offset, scratch, n);
-  combine(rule, a, b, out, n);
+      reduce_range(by, inputs.subspan(at.left), at.lo + at.half, at.half, offset, scratch, n);
+  if (by.entry != nullptr)
+    combine_by_plugin(*by.entry, by.rule.where, a, b, out, n);
+  else
+    combine(by.rule, a, b, out, n);
   return out;
 }
 
-const float* reduce_block(const combination& rule, std::span<const gradient> inputs,
+const float* reduce_block(const found_reduction& by, std::span<const gradient> inputs,
                           std::size_t offset, float* out, std::size_t n) {
-  return reduce_range(rule, inputs, 0, ranks_spanned(inputs), offset, out, n);
+  return reduce_range(by, inputs, 0, ranks_spanned(inputs), offset, out, n);
 }
 
 }  // namespace
@@ -149,9 +163,10 @@ void step_around_gaps(const coefficients* options, std::span<const gradient> inp
 // A step with what several gradients are reduced to, or without `options` its assignment.
 void step_with_reduced(const coefficients* options, const combination& rule,
                        std::span<const gradient> inputs, const chunk_arrays& arrays) {
+  const found_reduction by(rule);
   step_in_blocks(options, rule.where, arrays,
                  [&](std::size_t offset, float* out, std::size_t n) {
-                   return reduce_block(rule, inputs, offset, out, n);
+                   return reduce_block(by, inputs, offset, out, n);
                  });
 }
 
@@ -159,13 +174,46 @@ bool is_reduced(const combination& rule, std::span<const gradient> inputs) {
   return !is_sum(rule.by) && inputs.size() > 1;
 }
 
+// What the inputs come to, by sum or otherwise, in float32: where it lies, or `out`.
+const float* gradient_block(const found_reduction& by, std::span<const gradient> inputs,
+                            std::size_t offset, float* out, std::size_t n) {
+  if (is_reduced(by.rule, inputs)) return reduce_block(by, inputs, offset, out, n);
+  if (by.rule.where == gaps::possible) return sum_block(inputs, offset, out, n);
+  const auto sum = sum_range(inputs, 0, ranks_spanned(inputs), offset, out, n);
+  if (sum.type == element::float32) return static_cast<const float*>(sum.data);
+  fused_sum({.data = {sum.data}, .count = 1, .type = sum.type}, out, n);
+  return out;
+}
+
+void step_with_plugin(const optimizer& options, beta_powers& powers,
+                      std::span<const gradient> inputs, float scale,
+                      const chunk_arrays& arrays) {
+  (void)next_rates(options, true, powers);
+  const auto rule = combination_of(options);
+  const found_reduction by(rule);
+  const plugin_step step{.entry = optimizer_entry_of(options),
+                         .numbers = step_numbers(options, powers),
+                         .where = rule.where,
+                         .scale = scale,
+                         .limit = options.clip_value};
+  const rule_watch watch(step.entry);
+  alignas(64) float scratch[block];
+  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
+    const std::size_t n = std::min(block, arrays.n - offset);
+    const auto* const sum =
+        gradient_block(by, inputs, offset, arrays.sum ? arrays.sum + offset : scratch, n);
+    step_by_plugin(step, sum, part(arrays, offset, n));
+  }
+}
+
 }  // namespace
 
 void tree_reduce(std::span<const gradient> inputs, float* out, std::size_t n,
                  const combination& rule) {
   if (!is_reduced(rule, inputs)) return tree_sum(inputs, out, n, rule.where);
+  const found_reduction by(rule);
   for (std::size_t offset = 0; offset < n; offset += block)
-    reduce_block(rule, inputs, offset, out + offset, std::min(block, n - offset));
+    reduce_block(by, inputs, offset, out + offset, std::min(block, n - offset));
 }
 
 void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n, gaps where) {
@@ -188,8 +236,10 @@ void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n, gaps 
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays) {
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
-  const auto c = make_coefficients(options, powers, scale);
   TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
+  if (options.kind == optimizer_kind::plugin)
+    return step_with_plugin(options, powers, inputs, scale, arrays);
+  const auto c = make_coefficients(options, powers, scale);
   const auto rule = combination_of(options);
   if (is_reduced(rule, inputs)) return step_with_reduced(&c, rule, inputs, arrays);
   if (options.lazy) return step_around_gaps(&c, inputs, arrays);

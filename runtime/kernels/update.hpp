@@ -46,14 +46,16 @@ inline gaps gaps_of(const optimizer_options& options) noexcept {
   return options.lazy ? gaps::possible : gaps::none;
 }
 
-// How gradients become one: sums stand for all that is_sum() says.
+// How gradients become one: sums stand for all that is_sum() says. `rule`: of
+// reduction::plugin, which this process has (runtime/functions/plugin_rules.hpp; asserted).
 struct combination {
   gaps where = gaps::none;
   reduction by = reduction::sum;
+  rule_name rule = {};
 };
 
 inline combination combination_of(const optimizer_options& options) noexcept {
-  return {gaps_of(options), options.reduce};
+  return {gaps_of(options), options.reduce, options.reduce_rule};
 }
 
 // out = tree sum of `inputs` (at least one). `out` may not overlap an input. Where gaps are
@@ -81,7 +83,8 @@ struct chunk_arrays {
 // options.clip_value says, as the optimizer's header says (runtime/optimizers/NAME.hpp). The
 // rate is options.learning_rate: options_at() has followed the schedule. `powers`: after the
 // steps made so far. A NaN is not clipped. If options.lazy, gradients may have gaps, and an
-// element whose sum is one keeps its parameter and its state.
+// element whose sum is one keeps its parameter and its state. The rule of a plugin makes the
+// step of a run of elements after the other.
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/optimizers/list.hpp"
 #include "runtime/optimizers/reduction.hpp"
+#include "runtime/optimizers/rule_name.hpp"
 #include "runtime/optimizers/schedule.hpp"
 
 namespace tidegate::runtime {
@@ -15,7 +16,10 @@ enum class optimizer_kind : std::uint8_t {
 #define TIDEGATE_KIND(name, number) name = number,
   TIDEGATE_OPTIMIZERS(TIDEGATE_KIND) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_KIND)
 #undef TIDEGATE_KIND
+      plugin = 11,  // a rule of a plugin, which optimizer_options::rule names
 };
+
+inline constexpr std::uint32_t states_max = 2;
 
 // The options of all optimizers; each reads those that its traits name.
 struct optimizer_options {
@@ -39,6 +43,10 @@ struct optimizer_options {
   bool lazy = false;
   // How gradients become one before the step, which scales nothing but sums.
   reduction reduce = reduction::of_job;
+  rule_name reduce_rule = {};  // of reduction::plugin
+  rule_name rule = {};         // of optimizer_kind::plugin
+  // Numbers that such a rule keeps for each element, at most states_max.
+  std::uint32_t rule_states = 0;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
@@ -73,8 +81,9 @@ constexpr bool contains(optimizer_option set, optimizer_option option) {
 struct optimizer_traits {
   optimizer_kind kind = optimizer_kind::sgd;
   std::string_view name;
-  std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
-  bool reads_parameters = true;    // false: the new ones follow from the gradient alone
+  // float32 arrays as large as the parameters, states_max at most; state_arrays() has them.
+  std::uint32_t state_arrays = 0;
+  bool reads_parameters = true;  // false: the new ones follow from the gradient alone
   optimizer_option options = optimizer_options_of_steps;
   bool steps_rows = false;     // of tables of rows
   bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)

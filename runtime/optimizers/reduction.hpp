@@ -22,22 +22,25 @@ enum class reduction : std::uint8_t {
   product = 5,
   any = 6,
   all = 7,
+  plugin = 8,  // by the rule of a plugin, which optimizer_options::reduce_rule names
 };
 
 inline constexpr std::pair<std::string_view, reduction> reduction_words[] = {
     {"mean", reduction::mean}, {"sum", reduction::sum},         {"max", reduction::max},
     {"min", reduction::min},   {"product", reduction::product}, {"or", reduction::any},
     {"and", reduction::all}};
-inline constexpr std::string_view reduction_names = "mean, sum, max, min, product, or, and";
+inline constexpr std::string_view reduction_names =
+    "mean, sum, max, min, product, or, and, plugin:NAME";
 
 // Returns true if gradients are added up, and a step may scale their sum.
 constexpr bool is_sum(reduction by) noexcept {
   return by <= reduction::sum;
 }
 
-// Returns the reduction of this number, as journals have it, or of this name.
+// Returns the reduction of this number, as journals have it, or of this name. The word of a
+// plugin's is read by rule_of_word().
 constexpr std::optional<reduction> find_reduction(std::uint64_t number) noexcept {
-  if (number > static_cast<std::uint64_t>(reduction::all)) return std::nullopt;
+  if (number > static_cast<std::uint64_t>(reduction::plugin)) return std::nullopt;
   return static_cast<reduction>(number);
 }
 constexpr std::optional<reduction> find_reduction(std::string_view name) noexcept {
@@ -45,7 +48,7 @@ constexpr std::optional<reduction> find_reduction(std::string_view name) noexcep
     if (word == name) return kind;
   return std::nullopt;
 }
-// Returns its name, empty for the job's.
+// Returns its name, empty for the job's and a plugin's.
 constexpr std::string_view reduction_name(reduction by) noexcept {
   for (const auto& [word, kind] : reduction_words)
     if (kind == by) return word;

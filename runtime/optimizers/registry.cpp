@@ -13,13 +13,26 @@ beta_powers powers_after(const optimizer_options& options, std::uint64_t steps) 
 std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept {
   for (const auto& traits : optimizers_known)
     if (static_cast<std::uint64_t>(traits.kind) == number) return traits.kind;
+  if (number == static_cast<std::uint64_t>(optimizer_kind::plugin))
+    return optimizer_kind::plugin;
   return {};
 }
 
 std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept {
   for (const auto& traits : optimizers_known)
     if (traits.name == name) return traits.kind;
+  if (rule_of_word(name)) return optimizer_kind::plugin;
   return {};
+}
+
+std::string name_of(const optimizer_options& options) {
+  return options.kind == optimizer_kind::plugin ? word_of(options.rule)
+                                                : std::string(optimizer_name(options.kind));
+}
+
+std::string reduction_of(const optimizer_options& options) {
+  return options.reduce == reduction::plugin ? word_of(options.reduce_rule)
+                                             : std::string(reduction_name(options.reduce));
 }
 
 namespace {
@@ -29,6 +42,7 @@ std::string names_of(const Condition& is_listed, std::string_view last) {
   std::vector<std::string_view> names;
   for (const auto& traits : optimizers_known)
     if (is_listed(traits)) names.push_back(traits.name);
+  if (is_listed(plugin_traits)) names.push_back(plugin_traits.name);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? last : ", ";

@@ -15,6 +15,7 @@
 #include "runtime/optimizers/list.hpp"
 #include "runtime/optimizers/momentum.hpp"
 #include "runtime/optimizers/nesterov.hpp"
+#include "runtime/optimizers/of_plugins.hpp"
 #include "runtime/optimizers/of_rows.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 #include "runtime/optimizers/proximal.hpp"
@@ -28,8 +29,10 @@ inline constexpr optimizer_traits optimizers_known[] = {
     TIDEGATE_OPTIMIZERS(TIDEGATE_TRAITS) TIDEGATE_ROW_OPTIMIZERS(TIDEGATE_TRAITS)
 #undef TIDEGATE_TRAITS
 };
+inline constexpr optimizer_traits plugin_traits = optimizers::plugin::traits();
 
-// Returns the optimizer of this number, as journals have it, or of this name.
+// Returns the optimizer of this number, as journals have it, or of this name. Of a plugin it is
+// any "plugin:NAME", whose rule rule_of_word() reads.
 std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept;
 std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept;
 
@@ -52,11 +55,19 @@ decltype(auto) visit_optimizer(optimizer_kind kind, const Visitor& visitor) {
 constexpr const optimizer_traits& traits_of(optimizer_kind kind) noexcept {
   for (const auto& traits : optimizers_known)
     if (traits.kind == kind) return traits;
-  return optimizers_known[0];
+  return kind == optimizer_kind::plugin ? plugin_traits : optimizers_known[0];
+}
+
+// Returns the number of arrays of state that the optimizer keeps, each as large as the
+// parameters.
+constexpr std::uint32_t state_arrays(const optimizer_options& options) noexcept {
+  return options.kind == optimizer_kind::plugin ? options.rule_states
+                                                : traits_of(options.kind).state_arrays;
 }
 
 // Returns true if a dense table can have the optimizer.
 constexpr bool steps_elements(optimizer_kind kind) noexcept {
+  if (kind == optimizer_kind::plugin) return true;
   for (const auto& traits : dense_optimizers)
     if (traits.kind == kind) return true;
   return false;
@@ -76,6 +87,11 @@ inline optimizer_options options_at(const optimizer_options& options, std::uint6
       static_cast<float>(options.learning_rate * share_at(options.schedule, clock) * rate);
   return result;
 }
+
+// Returns the words for an optimizer and for its reduction, as find_optimizer() and
+// find_reduction(), or rule_of_word(), read them; no word for the job's reduction.
+std::string name_of(const optimizer_options& options);
+std::string reduction_of(const optimizer_options& options);
 
 // Returns the names of the optimizers that have this option: "a, b, c", or with `last` between
 // the last two.

@@ -26,6 +26,10 @@ status check_row_optimizer(const optimizer_options& options) {
     return {errc::invalid_argument,
             "optimizer '" + std::string(optimizer_name(options.kind)) +
                 "' does not step rows; allowed: " + row_optimizer_names()};
+  if (state_arrays(options) > states_max)
+    return {errc::invalid_argument, name_of(options) + ": " +
+                                        std::to_string(options.rule_states) +
+                                        " numbers of state; allowed: 0 to 2"};
   const auto is_size = [](float value) { return std::isfinite(value) && value >= 0; };
   if (!is_size(options.learning_rate) ||
       (divides_by_rate(options.kind) && options.learning_rate == 0))

@@ -9,6 +9,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/kernels/plugins.hpp"
 #include "runtime/parts/row_lease.hpp"
 
 namespace tidegate::runtime {
@@ -27,6 +28,7 @@ expected<row_part> row_part::create(const row_part_options& options) {
 }
 
 status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
+  const kernels::rules_watch watch(options_.rows.optimizer);
   is_sorted_ = false;
   versions_.begin_step(next.from, next.to);
   const auto before = clock_;
@@ -45,7 +47,7 @@ status row_part::sum_and_update(const step& next,
     const auto& batch = batches.front().batch;
     return update(next.options, batch.ids, rows_of(batch.values));
   }
-  merger_.begin(batches, dim(), options_.rows.optimizer.reduce);
+  merger_.begin(batches, dim(), kernels::combination_of(options_.rows.optimizer));
   if (next.keeps_sum) {
     auto& sum = sums_[next.options.clock % sums_kept];
     const auto rows = static_cast<std::uint32_t>(merger_.rows_left());

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
 
 namespace tidegate::runtime::rows {
 
@@ -56,6 +57,20 @@ void step_dual(const row_coefficients& c, std::span<const float> g, std::span<fl
 
 }  // namespace
 
+void step_row_by_plugin(const row_coefficients& c, const float* g, float* w, float* state,
+                        std::size_t dim) {
+  alignas(64) float gradient[limits::row_dim_max];
+  for (std::size_t i = 0; i < dim; ++i) gradient[i] = c.dense.scale * g[i];
+  auto step = c.numbers;
+  step.gradient = gradient;
+  step.parameters = w;
+  step.state1 = c.rule->rule.states > 0 ? state : nullptr;
+  step.state2 = c.rule->rule.states > 1 ? state + dim : nullptr;
+  step.elements = dim;
+  const rule_watch watch(c.rule);
+  c.rule->rule.step(&step);
+}
+
 void step_row(const row_coefficients& c, std::span<const float> g, std::span<float> w,
               std::span<float> state) {
   TIDEGATE_ASSERT(g.size() == w.size(), "a gradient for each value");
@@ -73,6 +88,8 @@ void step_row(const row_coefficients& c, std::span<const float> g, std::span<flo
     case optimizer_kind::ftrl:
     case optimizer_kind::group_adagrad:
       return step_dual(c, g, w, state);
+    case optimizer_kind::plugin:
+      return step_row_by_plugin(c, g.data(), w.data(), state.data(), w.size());
     default:
       TIDEGATE_ASSERT(false, "an optimizer of rows");
   }

@@ -70,6 +70,11 @@ inline float rowwise_rate(const row_coefficients& c, double squares, std::size_t
   return c.dense.rate / (std::sqrt(n) + c.dense.epsilon);
 }
 
+// One step of a row by the rule of a plugin. `w` and `g` have `dim` elements, at most
+// limits::row_dim_max; state of the row as state_floats() says.
+void step_row_by_plugin(const row_coefficients& c, const float* g, float* w, float* state,
+                        std::size_t dim);
+
 // One step of a row: `w` and `g` have as many elements, and `state` what state_floats() says.
 void step_row(const row_coefficients& c, std::span<const float> g, std::span<float> w,
               std::span<float> state);

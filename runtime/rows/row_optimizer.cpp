@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/kernels/plugins.hpp"
 
 namespace tidegate::runtime {
 
@@ -17,8 +18,8 @@ optimizer_kind dense_kind(optimizer_kind kind) {
 
 }  // namespace
 
-std::uint32_t state_floats(optimizer_kind kind, std::uint32_t dim) noexcept {
-  switch (kind) {
+std::uint32_t state_floats(const optimizer_options& options, std::uint32_t dim) noexcept {
+  switch (options.kind) {
     case optimizer_kind::sgd:
     case optimizer_kind::proximal:
       return 0;
@@ -30,6 +31,8 @@ std::uint32_t state_floats(optimizer_kind kind, std::uint32_t dim) noexcept {
     case optimizer_kind::ftrl:
     case optimizer_kind::group_adagrad:
       return 2 * dim;
+    case optimizer_kind::plugin:
+      return options.rule_states * dim;
     default:
       break;
   }
@@ -41,8 +44,11 @@ row_coefficients coefficients_of(const optimizer_options& options, const row_ste
   auto dense = options_at(options, step.clock, step.rate);
   dense.kind = dense_kind(options.kind);
   auto powers = powers_after(dense, step.clock);
+  if (options.kind == optimizer_kind::plugin) (void)next_rates(dense, true, powers);
   row_coefficients c;
   c.kind = options.kind;
+  c.rule = kernels::optimizer_entry_of(options);
+  if (c.rule != nullptr) c.numbers = step_numbers(dense, powers);
   c.dense = kernels::make_coefficients(dense, powers, step.scale);
   const bool groups = options.kind == optimizer_kind::group_adagrad;
   c.beta = groups ? options.epsilon : options.beta;

@@ -5,13 +5,14 @@
 
 #include <cstdint>
 
+#include "runtime/functions/plugin_rules.hpp"
 #include "runtime/kernels/fused.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::runtime {
 
 // Float32 numbers of state that a row of `dim` values has. All are 0 before the first step.
-std::uint32_t state_floats(optimizer_kind kind, std::uint32_t dim) noexcept;
+std::uint32_t state_floats(const optimizer_options& options, std::uint32_t dim) noexcept;
 
 // Of one batch of gradients.
 struct row_step {
@@ -32,6 +33,9 @@ struct row_coefficients {
   float l1 = 0;
   float l2 = 0;         // what is added to the divisor
   float row_bound = 0;  // l21 times the root of dim
+  // Of a plugin's.
+  const optimizer_entry* rule = nullptr;
+  tidegate_step numbers = {};
 };
 row_coefficients coefficients_of(const optimizer_options& options, const row_step& step,
                                  std::uint32_t dim);

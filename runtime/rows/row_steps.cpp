@@ -39,6 +39,15 @@ void step_all(const Step& step, std::uint64_t clock, const row_arrays& at,
   }
 }
 
+// A rule of a plugin takes as long as it does, and is watched for all of the rows.
+struct plugin_row_step {
+  const row_coefficients& c;
+
+  void operator()(const float* g, float* w, float* state, std::size_t dim) const {
+    step_row_by_plugin(c, g, w, state, dim);
+  }
+};
+
 void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays& at,
                std::span<const row_number> rows, const float* const* gradients) {
   namespace dense = kernels::HWY_NAMESPACE;
@@ -59,6 +68,10 @@ void step_here(const row_coefficients& c, std::uint64_t clock, const row_arrays&
       return step_all<2>(ftrl_step{c}, clock, at, rows, gradients);
     case optimizer_kind::group_adagrad:
       return step_all<2>(group_step{c}, clock, at, rows, gradients);
+    case optimizer_kind::plugin: {
+      const rule_watch watch(c.rule);
+      return step_all<2>(plugin_row_step{c}, clock, at, rows, gradients);
+    }
     default:
       TIDEGATE_ASSERT(false, "an optimizer of rows");
   }

@@ -113,7 +113,7 @@ std::vector<row_table::placed_segment> row_table::place_segments(
   for (const auto& segment : segments_of(options)) {
     placed.push_back({.options = segment, .column = column, .state = state});
     column += segment.columns;
-    state += runtime::state_floats(segment.optimizer.kind, segment.columns);
+    state += runtime::state_floats(segment.optimizer, segment.columns);
   }
   return placed;
 }
@@ -132,7 +132,7 @@ initial_row row_table::initial_of(const row_table_options& options) {
 std::uint32_t row_table::state_floats(const row_table_options& options) {
   const auto last = place_segments(options).back();
   return static_cast<std::uint32_t>(last.state) +
-         runtime::state_floats(last.options.optimizer.kind, last.options.columns);
+         runtime::state_floats(last.options.optimizer, last.options.columns);
 }
 
 row_view row_table::view() const noexcept {

@@ -44,7 +44,7 @@ runtime::status aggregator_process::add_table(std::uint32_t table,
                                               const actors::table_sizes& sizes, std::size_t) {
   rules_[table] = {
       sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none,
-      sizes.reduce};
+      sizes.reduce, sizes.reduce_rule};
   memory_.add_table(table, chunks, sizes.members);
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "launch/simulate/cluster/draws.hpp"
+#include "launch/simulate/cluster/plugin_rules.hpp"
 #include "launch/simulate/cluster/row_ids.hpp"
 #include "policies/model/option_rules.hpp"
 #include "runtime/base/limits.hpp"
@@ -273,11 +274,14 @@ void draw_calls(const scenario& of, std::uint64_t seed, worker_script& script) {
 void draw_reductions(const scenario& of, policies::job_spec& job, worker_script& script) {
   draws chance(job.seed + 71);
   if (!chance.chance(of.reductions)) return;
+  const std::span words(runtime::reduction_words);
   for (auto& table : script.tables) {
-    const auto& [name, reduce] = runtime::reduction_words[static_cast<std::size_t>(
-        chance.below(std::size(runtime::reduction_words)))];
-    if (!table.has_rows() && (runtime::is_sum(reduce) || job.clip_norm == 0))
-      table.optimizer.reduce = reduce;
+    const auto drawn = static_cast<std::size_t>(chance.below(words.size() + 1));
+    const auto reduce =
+        drawn == words.size() ? runtime::reduction::plugin : words[drawn].second;
+    if (table.has_rows() || (!runtime::is_sum(reduce) && job.clip_norm > 0)) continue;
+    table.optimizer.reduce = reduce;
+    if (reduce == runtime::reduction::plugin) table.optimizer.reduce_rule = simulated_rule();
   }
   job.tables = script.tables;
 }

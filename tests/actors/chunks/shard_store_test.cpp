@@ -140,7 +140,9 @@ class both_stores : public testing::TestWithParam<policies::optimizer_kind> {
     current_[step.slot] = step.to;
     for (auto* store : {&host_, &device_}) store->step(step, number * 100);
   }
-  std::uint32_t states() const { return policies::state_arrays(GetParam()); }
+  std::uint32_t states() const {
+    return policies::state_arrays(policies::default_optimizer(GetParam()));
+  }
 
   driven_store host_ = on_host();
   driven_store device_ = on_device(23);

@@ -75,6 +75,11 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
                     {"jobs.mlp.optimizer.schedule={kind: constant, warmup: 4294967295}"});
   expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, lazy: true}"});
   expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, reduce: or}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: plugin:lion, states: 1, beta1: "
+                                     "0.7, reduce: plugin:strongest, clip_value: 2}"});
+  expect_round_trip(fashion_yaml(),
+                    {"jobs.mlp.optimizer={name: plugin:lion, reduce: plugin:strongest}",
+                     "jobs.mlp.tables.user={rows: dynamic, dim: 4, optimizer: {name: sgd}}"});
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("    state: {max: 64MiB}\n"));
   expect_round_trip(with_job("    state: {max: 0}\n"));

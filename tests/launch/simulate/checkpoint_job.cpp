@@ -124,7 +124,7 @@ std::string checkpoint_job::compare(const policies::checkpoint_reader& reader,
         return "table " + tables_[t].name + ": chunk " + std::to_string(c) + " is another one";
     const auto elements = tables_[t].elements;
     std::vector<float> read(elements);
-    for (std::size_t a = 0; a <= policies::state_arrays(tables_[t].optimizer.kind); ++a) {
+    for (std::size_t a = 0; a <= policies::state_arrays(tables_[t].optimizer); ++a) {
       if (const auto result = reader.read(from, t, a, 0, read); !result)
         return result.code() == runtime::errc::unavailable ? "" : result.to_string();
       if (std::memcmp(read.data(), values(t, a, 0, elements, clock).data(),

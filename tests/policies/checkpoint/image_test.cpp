@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "policies/checkpoint/optimizer_record.hpp"
 #include "policies/model/row_rules.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
@@ -271,11 +272,12 @@ TEST(checkpoint_image, of_a_part_of_a_table_of_rows_has_rows_and_candidates) {
   refused([](auto& of) { of.rows.lifetime.by = static_cast<runtime::eviction_order>(9); });
 }
 
-// Records before tables larger than memory lack a number of the table, and those before
-// reductions of tables another of each segment.
-TEST(checkpoint_image, of_rows_before_memory_and_reductions_has_numbers_less) {
+// Records before tables larger than memory lack a number of the table, those before rules of
+// plugins the last of each segment, and those before reductions of tables another.
+TEST(checkpoint_image, of_rows_of_earlier_versions_has_numbers_less) {
   constexpr std::size_t of_table = 10;
-  constexpr std::size_t of_segment = 21;
+  constexpr std::size_t of_segment = 3 + optimizer_numbers;
+  constexpr std::size_t before_rules = 3 + 18;
   chunk_description about;
   about.table = "user";
   about.shape = {1};
@@ -295,9 +297,9 @@ TEST(checkpoint_image, of_rows_before_memory_and_reductions_has_numbers_less) {
       std::size_t number = 0;
       for (auto at = begin; at < end; ++number) {
         const auto next = json.find_first_of(",]", at + 1);
-        const bool is_reduction = number >= of_table && !has_reductions &&
-                                  (number - of_table) % of_segment == of_segment - 1;
-        if (number + 1 != of_table && !is_reduction)
+        const auto of_own = number < of_table ? 0 : (number - of_table) % of_segment;
+        const bool is_later = of_own + (has_reductions ? 0 : 1) >= before_rules;
+        if (number + 1 != of_table && !is_later)
           older += (older.empty() ? "" : ",") + json.substr(at + 1, next - at - 1);
         at = next;
       }
@@ -336,14 +338,34 @@ TEST(checkpoint_image, of_rows_before_they_came_and_went_has_fewer_numbers) {
   EXPECT_EQ(read->chunks[0].about, about);
 }
 
+TEST(checkpoint_image, has_the_rules_of_plugins_by_their_names) {
+  const std::vector<float> values(4);
+  auto about = adam_chunk();
+  about.optimizer.kind = optimizer_kind::plugin;
+  about.optimizer.rule = *runtime::make_rule_name("a-rule_with.23.letters-");
+  about.optimizer.rule_states = 1;
+  about.optimizer.reduce = runtime::reduction::plugin;
+  about.optimizer.reduce_rule = *runtime::make_rule_name("strongest");
+  const chunk_image chunk = image_of(about, values);
+  auto [json, bytes] = write({&chunk, 1});
+  const auto read = decode_shard_file(json, bytes);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->chunks[0].about, about);
+  const std::string name("strongest");
+  json.replace(json.find(name), name.size(), "str ngest");
+  const auto wrong = decode_shard_file(json, bytes);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code(), runtime::errc::corrupt);
+}
+
 TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule_and_is_not_lazy) {
   const std::vector<float> values(4);
   const chunk_image chunk = image_of(adam_chunk(), values);
   auto [json, bytes] = write({&chunk, 1});
   const auto whole = json.size();
-  for (const auto* key :
-       {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)", R"(\"l1\":)", R"(\"l2\":)",
-        R"(\"beta\":)", R"(\"l21\":)", R"(\"reduce\":)"}) {
+  for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)", R"(\"lazy\":)",
+                          R"(\"l1\":)", R"(\"l2\":)", R"(\"beta\":)", R"(\"l21\":)",
+                          R"(\"reduce\":)", R"(\"reduce_rule\":)", R"(\"states\":)"}) {
     const auto at = json.find(key);
     ASSERT_NE(at, json.npos) << key;
     const bool is_map = json[at + std::string(key).size() - 1] == '{';

@@ -271,35 +271,6 @@ TEST_F(coordinator_journal_test, has_tables_that_are_restored_with_the_memory_of
   EXPECT_EQ(answer_to(6).result.code(), runtime::errc::invalid_argument);
 }
 
-// They have no options of rows; those before have no l1 and l2 and are not lazy; the first had
-// neither schedule nor clip value.
-TEST_F(coordinator_journal_test, of_earlier_versions_has_fewer_numbers_of_an_optimizer) {
-  const std::string now = R"([0,1056964608,1056964608,1056964608,1056964608,1056964608,)"
-                          R"(1056964608,1056964608,0,5,0,0,1,1056964608,1056964608,)"
-                          R"(1056964608,1056964608])";
-  for (const std::size_t numbers : {7, 12, 15, 17, 8}) {
-    auto cut = std::string::npos;
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < now.size() && cut == std::string::npos; ++i)
-      if (now[i] == ',' && ++found == numbers) cut = i;
-    const auto text =
-        R"({"optimizer":)" + (numbers == 17 ? now : now.substr(0, cut) + "]") + "}";
-    runtime::status problem;
-    const auto parsed = nlohmann::json::parse(text);
-    json_fields fields(parsed, "record", problem);
-    const auto optimizer = decode_optimizer(fields, problem);
-    EXPECT_EQ(problem.ok(), numbers != 8) << problem.to_string();
-    if (numbers == 8) continue;
-    EXPECT_EQ(optimizer.weight_decay, 0.5F);
-    EXPECT_EQ(optimizer.clip_value, numbers > 7 ? 0.5F : 0.0F);
-    EXPECT_EQ(optimizer.schedule.warmup, numbers > 7 ? 5U : 0U);
-    EXPECT_EQ(optimizer.lazy, numbers >= 15);
-    EXPECT_EQ(optimizer.l2, numbers >= 15 ? 0.5F : 0.0F);
-    EXPECT_EQ(optimizer.beta, numbers == 17 ? 0.5F : 1.0F);
-    EXPECT_EQ(optimizer.l21, numbers == 17 ? 0.5F : 0.0F);
-  }
-}
-
 TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {
   join_shards();
   answer_calls();

@@ -73,6 +73,27 @@ TEST(option_rules, an_option_of_another_optimizer_names_those_that_have_it) {
                  "only with name momentum, nesterov");
 }
 
+TEST(option_rules, rules_of_plugins_are_named_behind_a_prefix) {
+  const auto spec = checked_optimizer(
+      {.name = "plugin:lion", .beta1 = 0.7F, .reduce = "plugin:strongest", .states = 2}, "t");
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->kind, optimizer_kind::plugin);
+  EXPECT_EQ(spec->rule.view(), "lion");
+  EXPECT_EQ(spec->beta1, 0.7F);
+  EXPECT_EQ(spec->reduce, runtime::reduction::plugin);
+  EXPECT_EQ(spec->reduce_rule.view(), "strongest");
+  EXPECT_EQ(state_arrays(*spec), 2U);
+  EXPECT_EQ(runtime::name_of(*spec), "plugin:lion");
+  for (const auto* name : {"plugin:", "plugin:a b", "plugin:a.name.of.24.letters....", "lion"})
+    expect_refused({.name = name}, std::string("optimizer.name: '") + name + "' is not known",
+                   "sgd, momentum");
+  expect_refused({.name = "sgd", .reduce = "plugin:"}, "optimizer.reduce: 'plugin:'",
+                 "mean, sum");
+  expect_refused({.name = "sgd", .states = 0}, "optimizer.states: 0",
+                 "0 to 2; only with name plugin:NAME");
+  expect_refused({.states = 1}, "optimizer.states is given without", "sgd, momentum");
+}
+
 TEST(option_rules, a_schedule_has_the_defaults_of_its_kind) {
   using runtime::schedule_kind;
   const auto read = [](const schedule_options& schedule) {
@@ -118,7 +139,7 @@ TEST(option_rules, an_option_without_a_name_is_refused) {
       {.learning_rate = 0.1F},
       "optimizer.learning_rate is given without a name of an optimizer",
       "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal, rowwise_adagrad, ftrl, "
-      "group_adagrad; or no option at all");
+      "group_adagrad, plugin:NAME; or no option at all");
 }
 
 TEST(option_rules, first_values_are_finite_and_of_one_kind) {

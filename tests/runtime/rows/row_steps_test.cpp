@@ -69,7 +69,7 @@ struct table_of_rows {
 
   table_of_rows(optimizer_kind kind, std::uint32_t columns, std::size_t rows)
       : dim(columns),
-        state(state_floats(kind, columns)),
+        state(state_floats({.kind = kind}, columns)),
         value_stride(row_stride(columns)),
         state_stride(state == 0 ? 0 : row_stride(state)),
         values(random_floats(1, rows * value_stride)),
@@ -362,9 +362,9 @@ TEST(row_optimizers, have_names_and_limits) {
   optimizer_options momentum;
   momentum.kind = optimizer_kind::momentum;
   EXPECT_EQ(check_row_optimizer(momentum).code(), errc::invalid_argument);
-  EXPECT_EQ(state_floats(optimizer_kind::rowwise_adagrad, 64), 1U);
-  EXPECT_EQ(state_floats(optimizer_kind::ftrl, 64), 128U);
-  EXPECT_EQ(state_floats(optimizer_kind::proximal, 64), 0U);
+  EXPECT_EQ(state_floats({.kind = optimizer_kind::rowwise_adagrad}, 64), 1U);
+  EXPECT_EQ(state_floats({.kind = optimizer_kind::ftrl}, 64), 128U);
+  EXPECT_EQ(state_floats({.kind = optimizer_kind::proximal}, 64), 0U);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class model {
     auto& found = rows_[id];
     if (found.values.empty()) {
       found.values.resize(options_.dim);
-      found.state.resize(state_floats(options_.optimizer.kind, options_.dim));
+      found.state.resize(state_floats(options_.optimizer, options_.dim));
       write_initial(initial_, id, found.values);
     }
     return found;

@@ -41,10 +41,47 @@ constexpr tidegate_function functions[] = {
 constexpr tidegate_function functions[] = {right, with(right, "again")};
 #endif
 
+void larger_of(const float* a, const float* b, float* out, std::uint64_t elements) {
+  for (std::uint64_t i = 0; i < elements; ++i) out[i] = a[i] > b[i] ? a[i] : b[i];
+}
+
+void descend(const tidegate_step* step) {
+  for (std::uint64_t i = 0; i < step->elements; ++i)
+    step->parameters[i] -= step->learning_rate * step->gradient[i];
+}
+
+constexpr tidegate_reduction larger{.name = "larger", .combine = larger_of};
+constexpr tidegate_optimizer descent{
+    .name = "descent", .states = 0, .whole_rows = 0, .step = descend};
+constexpr tidegate_optimizer of_rows{
+    .name = "of_rows", .states = 1, .whole_rows = 1, .step = descend};
+
+#if PLUGIN_KIND == 9  // twice
+constexpr tidegate_reduction reductions[] = {larger, larger};
+#elif PLUGIN_KIND == 10  // nothing to run
+constexpr tidegate_reduction reductions[] = {{.name = "larger", .combine = nullptr}};
+#else
+constexpr tidegate_reduction reductions[] = {larger};
+#endif
+#if PLUGIN_KIND == 11  // no name
+constexpr tidegate_optimizer optimizers[] = {
+    descent, {.name = nullptr, .states = 0, .whole_rows = 0, .step = descend}};
+#elif PLUGIN_KIND == 12  // too many numbers of state
+constexpr tidegate_optimizer optimizers[] = {
+    {.name = "descent", .states = 3, .whole_rows = 0, .step = descend}};
+#else
+constexpr tidegate_optimizer optimizers[] = {descent, of_rows};
+#endif
+
+constexpr bool is_empty = PLUGIN_KIND == 7;
 constexpr tidegate_plugin plugin{
     .abi = PLUGIN_KIND == 6 ? TIDEGATE_PLUGIN_ABI + 1 : TIDEGATE_PLUGIN_ABI,
-    .function_count = static_cast<std::uint32_t>(PLUGIN_KIND == 7 ? 0 : std::size(functions)),
-    .functions = functions};
+    .function_count = static_cast<std::uint32_t>(is_empty ? 0 : std::size(functions)),
+    .functions = functions,
+    .reduction_count = static_cast<std::uint32_t>(is_empty ? 0 : std::size(reductions)),
+    .optimizer_count = static_cast<std::uint32_t>(is_empty ? 0 : std::size(optimizers)),
+    .reductions = reductions,
+    .optimizers = PLUGIN_KIND == 13 ? nullptr : optimizers};
 
 }  // namespace
 
