@@ -43,15 +43,31 @@ TEST(optimizer_registry, does_not_find_others) {
 
 TEST(optimizer_registry, lists_the_optimizers_that_have_an_option) {
   EXPECT_EQ(optimizer_names(optimizer_option::epsilon, " or "),
-            "adagrad, adam, adamw, rowwise_adagrad or group_adagrad");
-  EXPECT_EQ(optimizer_names(optimizer_option::weight_decay, " or "), "adamw");
+            "adagrad, adam, adamw, rowwise_adagrad, group_adagrad or plugin:NAME");
+  EXPECT_EQ(optimizer_names(optimizer_option::weight_decay, " or "), "adamw or plugin:NAME");
 }
 
 TEST(optimizer_registry, lists_those_of_rows_and_those_of_dense_tables) {
   EXPECT_EQ(row_optimizer_names(),
-            "sgd, adagrad, adam, proximal, rowwise_adagrad, ftrl, group_adagrad");
+            "sgd, adagrad, adam, proximal, rowwise_adagrad, ftrl, group_adagrad, plugin:NAME");
   EXPECT_EQ(dense_optimizer_names(),
-            "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal");
+            "sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal, plugin:NAME");
+}
+
+TEST(optimizer_registry, has_any_rule_of_a_plugin_by_its_name) {
+  EXPECT_EQ(find_optimizer("plugin:lion"), optimizer_kind::plugin);
+  EXPECT_EQ(find_optimizer(11U), optimizer_kind::plugin);
+  EXPECT_EQ(find_optimizer("plugin:"), std::nullopt);
+  EXPECT_EQ(find_optimizer("lion"), std::nullopt);
+  auto options = traits_of(optimizer_kind::plugin).defaults;
+  options.rule = *rule_of_word("plugin:lion");
+  options.rule_states = 2;
+  EXPECT_EQ(name_of(options), "plugin:lion");
+  EXPECT_EQ(state_arrays(options), 2U);
+  EXPECT_EQ(reduction_of(options), "");
+  options.reduce = reduction::plugin;
+  options.reduce_rule = *rule_of_word("plugin:strongest");
+  EXPECT_EQ(reduction_of(options), "plugin:strongest");
 }
 
 TEST(optimizer_registry, visits_the_class_of_a_kind) {
