@@ -215,22 +215,23 @@ void worker_shell::note(const std::string& text) {
 // Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.
 void worker_shell::send_gradient(const policies::worker_effects::send& push,
                                  const runtime::frame_header& header, std::uint64_t priority) {
-  const auto payload = memory_.payload_of(push);
-  auto with_size = header;
-  with_size.payload_bytes = payload.size();
-  sender_.send(shards_[push.shard], with_size, payload, priority);
+  send_payload(push.shard, header, memory_.payload_of(push, is_here(push.shard)), priority);
 }
 
 // Its memory stays, and a shard knows an old call by its number.
 void worker_shell::send_call(std::uint32_t shard, const runtime::frame_header& header) {
   std::optional<std::uint32_t> moves;
-  if (home_.shares_memory_with(addresses_[shard]))
-    moves = core_.worker().tables().moves_of(shard);
-  const auto call = memory_.call_of(header.table, header.chunk, moves);
-  auto with_size = header;
-  with_size.payload_bytes = call.size();
-  sender_.send(shards_[shard], with_size, call,
+  if (is_here(shard)) moves = core_.worker().tables().moves_of(shard);
+  send_payload(shard, header, memory_.call_of(header.table, header.chunk, moves),
                policies::use_order(header.clock, header.table));
+}
+
+void worker_shell::send_payload(std::uint32_t shard, runtime::frame_header header,
+                                const sent_payload& payload, std::uint64_t priority) {
+  header.payload_bytes = payload.bytes.size();
+  if (payload.is_coded)
+    header.flags = static_cast<std::uint16_t>(header.flags | runtime::frame_flag_coded);
+  sender_.send(shards_[shard], header, payload.bytes, priority);
 }
 
 // Before operations end that may not be over for the link: once one has ended, its memory is

@@ -14,6 +14,7 @@
 #include "actors/seam/frame_shell.hpp"
 #include "actors/seam/look_schedule.hpp"
 #include "actors/seam/outage_watch.hpp"
+#include "actors/seam/sent_payload.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/worker/client_core.hpp"
@@ -30,17 +31,16 @@ class worker_memory {
   // Where shards of this host read the gradients.
   virtual runtime::place_wire place_of_gradients(std::uint32_t table) const = 0;
   // What a push of a chunk sends, until it is acknowledged: its elements, or the batch of a
-  // part of a table of rows.
-  virtual std::span<const std::byte> payload_of(
-      const policies::worker_effects::send& push) const = 0;
+  // part of a table of rows. `is_here`: to a shard on this host.
+  virtual sent_payload payload_of(const policies::worker_effects::send& push, bool is_here) = 0;
   // Where the parameters of a chunk arrive. Empty: nobody wants them.
   virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                         std::uint32_t table) = 0;
   // The call of a chunk that is under way, or the request of rows of a part, which stays
   // mapped, to a shard that has moved so often, if it is on this host; and where so many bytes
   // of its results arrive. Empty: nobody wants them.
-  virtual std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
-                                             std::optional<std::uint32_t> moves) = 0;
+  virtual sent_payload call_of(std::uint32_t table, std::uint32_t chunk,
+                               std::optional<std::uint32_t> moves) = 0;
   virtual std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
                                                 std::uint32_t table, std::uint64_t bytes) = 0;
   // The part of a table on a shard, which has moved so often, may be read where `place` says.
@@ -129,6 +129,11 @@ class worker_shell final : public frame_shell, private policies::client_shell {
 
  private:
   std::string name_of(std::uint32_t shard) const;
+  bool is_here(std::uint32_t shard) const {
+    return home_.shares_memory_with(addresses_[shard]);
+  }
+  void send_payload(std::uint32_t shard, runtime::frame_header header,
+                    const sent_payload& payload, std::uint64_t priority);
   void look_soon() {
     looks_.ask(core_.is_mending(), [this] { return core_.is_busy(); });
   }

@@ -63,14 +63,16 @@ class ingress_memory {
   virtual std::span<const std::byte> call_bytes(policies::payload_handle call) const = 0;
   virtual void release(policies::payload_handle payload) = 0;
 
-  // Parts of tables of rows have payloads of any size. A place for a batch or a request; a look
-  // whether what has arrived there is one (errors: corrupt); a place for the answer to a
-  // request, empty if memory is short; and the answer as of a version buffer, which is written
-  // there and may be shorter.
-  virtual runtime::buffer lease_rows(std::size_t /*bytes*/) { return {}; }
-  virtual runtime::status check_rows(const runtime::frame_header& /*header*/,
-                                     std::uint32_t /*slot*/,
-                                     std::span<const std::byte> /*bytes*/) const {
+  // Parts of tables of rows have payloads of any size. A place for a batch or a request; what
+  // the part takes of what has arrived there, which may be coded (errors: corrupt, over_limit
+  // where memory is short); a place for the answer to a request, empty if memory is short; and
+  // the answer as of a version buffer, which is written there and may be shorter.
+  virtual runtime::buffer lease_rows(const runtime::frame_header& /*header*/,
+                                     std::uint32_t /*slot*/) {
+    return {};
+  }
+  virtual runtime::status take_rows(const runtime::frame_header& /*header*/,
+                                    std::uint32_t /*slot*/, runtime::buffer& /*rows*/) {
     return {runtime::errc::corrupt, "rows are not kept here"};
   }
   virtual runtime::buffer lease_answer(std::uint32_t /*slot*/,

@@ -245,19 +245,18 @@ runtime::place_wire worker::place_of_gradients(std::uint32_t table) const {
   return runtime::encode(tables_.at(table).memory->gradient_name());
 }
 
-std::span<const std::byte> worker::payload_of(
-    const policies::worker_effects::send& push) const {
+sent_payload worker::payload_of(const policies::worker_effects::send& push, bool is_here) {
   const auto& table = tables_.at(push.table);
-  if (table.rows) return table.rows->batch(push.half, push.chunk);
+  if (table.rows) return table.rows->batch(push.half, push.chunk, is_here);
   const auto* const own = table.gradients[push.half];
   const auto* const gradient = own ? own : table.memory->gradient(push.half).data();
-  return std::as_bytes(std::span(gradient + push.first, push.elements));
+  return {.bytes = std::as_bytes(std::span(gradient + push.first, push.elements))};
 }
 
-std::span<const std::byte> worker::call_of(std::uint32_t id, std::uint32_t chunk,
-                                           std::optional<std::uint32_t> moves) {
+sent_payload worker::call_of(std::uint32_t id, std::uint32_t chunk,
+                             std::optional<std::uint32_t> moves) {
   auto& table = tables_.at(id);
-  if (!table.rows) return table.function;
+  if (!table.rows) return {.bytes = table.function};
   return table.rows->request(kind_of_pull(shell_.core(), id), chunk, moves);
 }
 

@@ -141,7 +141,7 @@ runtime::buffer chain_shell::place(const runtime::frame_header& header) {
   if (!core_.place(header)) return {};
   const bool is_step = header.kind != frame_kind::seed && header.kind != frame_kind::lend;
   const bool has_rows = is_step && shard_.registry().has_rows(header.table);
-  auto room = has_rows  ? memory_.ingress().lease_rows(header.payload_bytes)
+  auto room = has_rows  ? lease_rows(shard_, memory_.ingress(), header)
               : is_step ? memory_.ingress().lease(header.payload_bytes)
                         : memory_.lease_seed(header.payload_bytes);
   if (!room) core_.frame_lost(header);
@@ -150,8 +150,8 @@ runtime::buffer chain_shell::place(const runtime::frame_header& header) {
 
 void chain_shell::on_frame(frame_event& event) {
   auto handle = policies::no_payload;
-  if (!holds_rows(shard_, memory_.ingress(), home_, event.header, event.payload.bytes(),
-                  "the process before"))
+  if (take_rows(shard_, memory_.ingress(), home_, event.header, event.payload,
+                "the process before") != runtime::errc::ok)
     return core_.frame_lost(event.header);
   if (event.payload) handle = memory_.ingress().keep(std::move(event.payload));
   core_.frame(event.header, handle);

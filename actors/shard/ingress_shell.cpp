@@ -95,7 +95,7 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
     return {};
   const bool is_place = on_host || on_device;
   const bool is_small = is_place || header.kind == frame_kind::call;
-  auto lease = !is_place && is_of_rows(header) ? memory_.lease_rows(header.payload_bytes)
+  auto lease = !is_place && is_of_rows(header) ? lease_rows(shard_, memory_, header)
                : is_small                      ? memory_.lease_name(header.payload_bytes)
                                                : memory_.lease(header.payload_bytes);
   if (!lease) core_.no_place(header);
@@ -104,8 +104,9 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
 
 void ingress_shell::on_frame(frame_event& event) {
   const auto& header = event.header;
-  if (!holds_rows(shard_, memory_, home_, header, event.payload.bytes(), "a worker"))
-    return core_.refuse_payload(header);
+  const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
+  if (taken == runtime::errc::over_limit) return core_.no_place(header);
+  if (taken != runtime::errc::ok) return core_.refuse_payload(header);
   auto payload = policies::no_payload;
   if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
   if (header.kind == frame_kind::call) payload = memory_.keep_call(std::move(event.payload));

@@ -10,26 +10,35 @@
 #include "actors/seam/shell_home.hpp"
 #include "policies/shard/core.hpp"
 #include "runtime/base/frame_header.hpp"
+#include "runtime/memory/buffer.hpp"
 
 namespace tidegate::actors {
 
-// Returns true if a push, a call or a step has brought rows that its part takes, or is of no
-// such part: then the core says what is wrong. `sender` is for the log.
-inline bool holds_rows(const policies::shard_core& shard, const ingress_memory& memory,
-                       shell_home& home, const runtime::frame_header& header,
-                       std::span<const std::byte> bytes, const char* sender) {
+// Returns a place for the rows of a push, a call or a step; empty if memory is short.
+inline runtime::buffer lease_rows(const policies::shard_core& shard, ingress_memory& memory,
+                                  const runtime::frame_header& header) {
+  const auto slot = shard.registry().find_slot(header.job, header.table, header.chunk);
+  return slot ? memory.lease_rows(header, *slot) : runtime::buffer();
+}
+
+// Returns ok if a push, a call or a step has brought rows that its part takes, or is of no such
+// part: then the core says what is wrong. Coded rows are as they were before, then. Errors:
+// corrupt, over_limit (memory is short). `sender` is for the log.
+inline runtime::errc take_rows(const policies::shard_core& shard, ingress_memory& memory,
+                               shell_home& home, const runtime::frame_header& header,
+                               runtime::buffer& payload, const char* sender) {
   using kind = runtime::frame_kind;
   const bool may =
       header.kind == kind::push || header.kind == kind::call || header.kind == kind::step;
-  if (!may || bytes.empty() || !shard.registry().has_rows(header.table)) return true;
+  if (!may || !payload || !shard.registry().has_rows(header.table)) return runtime::errc::ok;
   const auto slot = shard.registry().find_slot(header.job, header.table, header.chunk);
-  if (!slot) return true;
-  const auto checked = memory.check_rows(header, *slot, bytes);
-  if (!checked.ok())
+  if (!slot) return runtime::errc::ok;
+  const auto taken = memory.take_rows(header, *slot, payload);
+  if (!taken.ok())
     home.log(severity::warning, std::string(sender) + " (rank " +
                                     std::to_string(header.worker) +
-                                    ") sent rows that are refused: " + checked.message());
-  return checked.ok();
+                                    ") sent rows that are refused: " + taken.message());
+  return taken.code();
 }
 
 }  // namespace tidegate::actors

@@ -67,11 +67,12 @@ class endpoint_memory final : public ingress_memory {
                            policies::reduce_kind reduce, std::uint32_t keeps);
   row_store& rows() noexcept { return rows_; }
   const row_store& rows() const noexcept { return rows_; }
-  runtime::buffer lease_rows(std::size_t bytes) override { return rows_.lease(bytes); }
-  runtime::status check_rows(const runtime::frame_header& header, std::uint32_t slot,
-                             std::span<const std::byte> bytes) const override {
-    return header.kind == runtime::frame_kind::call ? rows_.check_request(slot, bytes)
-                                                    : rows_.check_batch(slot, bytes);
+  runtime::buffer lease_rows(const runtime::frame_header& header, std::uint32_t slot) override {
+    return rows_.lease(header, slot);
+  }
+  runtime::status take_rows(const runtime::frame_header& header, std::uint32_t slot,
+                            runtime::buffer& rows) override {
+    return rows_.take(header, slot, rows);
   }
   runtime::buffer lease_answer(std::uint32_t slot,
                                std::span<const std::byte> request) override {

@@ -9,6 +9,7 @@
 
 #include "policies/model/kept_versions.hpp"
 #include "policies/model/row_payloads.hpp"
+#include "policies/protocol/frame_tags.hpp"
 #include "policies/shard/chunk_versions.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
@@ -124,15 +125,22 @@ std::vector<std::string> row_store::accounts() const {
   return lines;
 }
 
-// Bounded by what the core admits, which has no sizes to begin with.
-runtime::buffer row_store::lease(std::size_t bytes) {
-  if (auto room = payloads_.lease(bytes)) return room;
-  payloads_.allow(bytes, 1);
-  return payloads_.lease(bytes);
+runtime::buffer row_store::lease(const runtime::frame_header& header, std::uint32_t slot) {
+  if (header.kind != runtime::frame_kind::push || !policies::is_coded(header))
+    return intake_.lease(header.payload_bytes);
+  return intake_.lease_coded(header.payload_bytes, parts_.at(slot).rows.dim());
 }
 
-status row_store::check_batch(std::uint32_t slot, std::span<const std::byte> batch) const {
-  const auto read = runtime::read_row_batch(batch, parts_.at(slot).rows.dim());
+status row_store::take(const runtime::frame_header& header, std::uint32_t slot,
+                       runtime::buffer& rows) {
+  auto& part = parts_.at(slot);
+  const bool is_request = header.kind == runtime::frame_kind::call;
+  if (policies::is_coded(header)) {
+    if (!is_request) return intake_.take_batch(rows, part.rows.dim());
+    if (auto taken = intake_.take_request(rows); !taken.ok()) return taken;
+  }
+  if (is_request) return check_request(slot, rows.bytes());
+  const auto read = runtime::read_row_batch(rows.bytes(), part.rows.dim());
   return read ? status() : read.error();
 }
 
@@ -174,7 +182,7 @@ std::uint64_t room_for(std::uint64_t answer_bytes) {
 runtime::buffer row_store::lease_answer(std::uint32_t slot,
                                         std::span<const std::byte> request) {
   const auto asked = runtime::checked_row_request(request);
-  return lease(room_for(parts_.at(slot).rows.answer_bytes(asked)));
+  return intake_.lease(room_for(parts_.at(slot).rows.answer_bytes(asked)));
 }
 
 std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,

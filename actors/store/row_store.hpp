@@ -13,11 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "actors/store/row_intake.hpp"
 #include "policies/checkpoint/reader.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/shard/chunk_seed.hpp"
 #include "policies/shard/core.hpp"
+#include "runtime/base/frame_header.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/memory/file_resource.hpp"
@@ -46,12 +48,14 @@ class row_store {
                             policies::reduce_kind reduce, std::uint32_t keeps);
   bool has(std::uint32_t slot) const { return parts_.contains(slot); }
 
-  // A place for a batch, a request or an answer, aligned to cache lines; empty if memory is
+  // A place for the batch or request of a frame, aligned to cache lines; empty if memory is
   // short.
-  runtime::buffer lease(std::size_t bytes);
-  // Looks whether a batch, or a request, is one that this part can take. Errors: corrupt.
-  runtime::status check_batch(std::uint32_t slot, std::span<const std::byte> batch) const;
-  runtime::status check_request(std::uint32_t slot, std::span<const std::byte> request) const;
+  runtime::buffer lease(const runtime::frame_header& header, std::uint32_t slot);
+  // Puts what this part takes in the place of what a frame has brought, where that is coded,
+  // and looks whether it is a batch, or a request, for this part. Errors: corrupt, over_limit
+  // (memory is short).
+  runtime::status take(const runtime::frame_header& header, std::uint32_t slot,
+                       runtime::buffer& rows);
 
   // A batch of a rank, as it lies in memory, and was checked.
   struct input {
@@ -119,6 +123,7 @@ class row_store {
     std::uint64_t batch_bytes = 0;
   };
 
+  runtime::status check_request(std::uint32_t slot, std::span<const std::byte> request) const;
   // The memory that parts of this table share, null where all of it is in memory.
   runtime::expected<std::shared_ptr<runtime::row_memory>> memory_of(
       const policies::open_table_call& table);
@@ -128,6 +133,7 @@ class row_store {
   std::map<std::uint32_t, std::weak_ptr<runtime::row_memory>> memories_;  // by table
   std::map<std::uint32_t, part_state> parts_;                             // by slot
   runtime::size_pools payloads_;
+  row_intake intake_{payloads_};
   std::vector<runtime::batch_merger::input> inputs_;  // of the step being made
 };
 

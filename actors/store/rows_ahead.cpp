@@ -15,16 +15,17 @@ void rows_ahead::ask(const runtime::batch_writer& sorted,
   for (const auto number : asked) {
     auto& part = parts_[number];
     part.rows = sorted.rows_of(number);
-    const auto memory = part.request.resize(runtime::gather_request_bytes(part.rows));
-    sorted.write_ids(number, runtime::begin_gather(memory, part.rows));
-    runtime::ask_changes(memory, {});
+    sorted.write_ids(number, part.request.begin(part.rows));
     part.answer = part.memory.resize(runtime::row_changes_bytes(part.rows, part.rows, dim_));
   }
 }
 
-std::span<const std::byte> rows_ahead::request(std::uint32_t part) {
-  parts_[part].state = answer_state::none;
-  return parts_[part].request.bytes();
+sent_payload rows_ahead::request(std::uint32_t number, bool is_here) {
+  auto& part = parts_[number];
+  part.state = answer_state::none;
+  const auto request = part.request.in_form(is_here);
+  runtime::ask_changes(request, {});
+  return {.bytes = request, .is_coded = !is_here};
 }
 
 std::span<std::byte> rows_ahead::room(std::uint32_t number, std::uint64_t bytes) {
@@ -38,7 +39,7 @@ std::optional<runtime::row_mark> rows_ahead::mark_of(std::uint32_t number,
                                                      std::span<const std::uint64_t> ids) {
   auto& part = parts_[number];
   if (part.state == answer_state::none || part.rows != ids.size()) return std::nullopt;
-  const auto asked = runtime::checked_row_request(part.request.bytes()).ids;
+  const auto asked = part.request.ids();
   if (!std::equal(ids.begin(), ids.end(), asked.begin())) return std::nullopt;
   if (part.state == answer_state::arrives) {
     const auto arrived = runtime::read_row_changes(part.answer, part.rows, dim_);

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "actors/seam/sent_payload.hpp"
+#include "actors/store/asked_rows.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_writer.hpp"
 #include "runtime/batches/row_changes.hpp"
@@ -28,8 +30,8 @@ class rows_ahead {
   // with room for their answers.
   void ask(const runtime::batch_writer& sorted, std::span<const std::uint32_t> asked);
   // The request for a part, which is sent now, perhaps again: no answer to one before arrives
-  // any more.
-  std::span<const std::byte> request(std::uint32_t part);
+  // any more. `is_here`: its shard is on this host.
+  sent_payload request(std::uint32_t part, bool is_here);
   // Where so many bytes of its answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
 
@@ -42,7 +44,7 @@ class rows_ahead {
  private:
   enum class answer_state : std::uint8_t { none, arrives, is_here };
   struct part_rows {
-    runtime::cache_lines request;
+    asked_rows request;
     runtime::cache_lines memory;
     std::span<std::byte> answer;
     std::uint32_t rows = 0;  // asked for

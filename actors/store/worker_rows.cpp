@@ -64,15 +64,15 @@ runtime::expected<worker_rows::part_list> worker_rows::write_push(
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = sorted_.rows_of(part);
     if (rows == 0) continue;
-    if (auto fits = check_size("push", runtime::row_batch_bytes(rows, dim_), ids.size());
-        !fits.ok())
+    const auto bytes =
+        runtime::batch_front_bytes_max(rows) + runtime::row_values_bytes(rows, dim_);
+    if (auto fits = check_size("push", bytes, ids.size()); !fits.ok())
       return runtime::fail(std::move(fits));
     touched.push_back(part);
   }
   for (const auto part : touched) {
-    auto& memory = batches_[half][part];
-    const auto bytes = runtime::row_batch_bytes(sorted_.rows_of(part), dim_);
-    sorted_.write(part, gradients, dim_, memory.resize(bytes), reduce_);
+    const auto memory = batches_[half][part].begin(sorted_.rows_of(part), dim_);
+    sorted_.write(part, gradients, dim_, memory, reduce_);
   }
   return touched;
 }
@@ -92,7 +92,8 @@ runtime::expected<worker_rows::part_list> worker_rows::parts_of(
   for (std::uint32_t part = 0; part < parts_; ++part) {
     const auto rows = sorted.rows_of(part);
     if (rows == 0) continue;
-    const auto bytes = std::max(answer_bytes(rows, dim_), runtime::gather_request_bytes(rows));
+    const auto bytes = std::max({answer_bytes(rows, dim_), runtime::gather_request_bytes(rows),
+                                 runtime::coded_request_bytes_max(rows)});
     if (auto fits = check_size(doing, bytes, ids); !fits.ok())
       return runtime::fail(std::move(fits));
     asked.push_back(part);
@@ -108,8 +109,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
   if (!asked) return asked;
   for (const auto part : *asked) {
     const auto rows = sorted_.rows_of(part);
-    const auto memory = requests_[part].resize(runtime::gather_request_bytes(rows));
-    sorted_.write_ids(part, runtime::begin_gather(memory, rows));
+    sorted_.write_ids(part, requests_[part].begin(rows));
     auto& answer = answers_[part];
     answer.bytes = answer.memory.resize(bytes_of_all(rows, dim_));
     answer.is_page = false;
@@ -130,20 +130,22 @@ runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
   return asked;
 }
 
-std::span<const std::byte> worker_rows::request(pull_kind kind, std::uint32_t part,
-                                                std::optional<std::uint32_t> moves) {
-  if (kind == pull_kind::ahead) return ahead_.request(part);
-  const auto request = requests_[part].bytes();
-  if (answers_[part].is_page) return request;
+sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
+                                  std::optional<std::uint32_t> moves) {
+  const bool is_here = moves.has_value();
+  if (kind == pull_kind::ahead) return ahead_.request(part, is_here);
+  auto& asked = requests_[part];
+  if (answers_[part].is_page) return {.bytes = asked.plain()};
   auto& place = places_[part];
   place.moves = moves;
   place.may_lease = moves && moves != place.unmappable && place.state == reading::waits;
   const auto mark = place.may_lease || place.state != reading::waits
                         ? std::nullopt
-                        : ahead_.mark_of(part, runtime::checked_row_request(request).ids);
+                        : ahead_.mark_of(part, asked.ids());
   place.asks_changes = mark.has_value();
+  const auto request = asked.in_form(is_here);
   mark ? runtime::ask_changes(request, *mark) : runtime::ask_values(request, place.may_lease);
-  return request;
+  return {.bytes = request, .is_coded = !is_here};
 }
 
 worker_rows::outcome worker_rows::scatter(std::span<float> out) {
@@ -193,8 +195,7 @@ bool worker_rows::find_in_place(std::uint32_t part, std::span<float> out, outcom
     result.unmapped = opened;
     return false;
   }
-  const auto ids = runtime::checked_row_request(requests_[part].bytes()).ids;
-  place.rows.find(ids, sorted_, part, found_, out);
+  place.rows.find(requests_[part].ids(), sorted_, part, found_, out);
   return true;
 }
 
@@ -213,7 +214,7 @@ void worker_rows::let_go() {
 }
 
 void worker_rows::write_scan(std::uint32_t part, std::optional<std::uint64_t> after) {
-  runtime::write_scan(requests_[part].resize(runtime::scan_request_bytes), page_rows_, after);
+  requests_[part].write_scan(page_rows_, after);
   auto& answer = answers_[part];
   answer.bytes = answer.memory.resize(runtime::row_batch_bytes(page_rows_, dim_));
   answer.is_page = true;

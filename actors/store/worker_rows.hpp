@@ -12,6 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "actors/seam/sent_payload.hpp"
+#include "actors/store/asked_rows.hpp"
+#include "actors/store/pushed_batch.hpp"
 #include "actors/store/rows_ahead.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/protocol/double_buffer.hpp"
@@ -19,6 +22,7 @@
 #include "runtime/base/planted.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_writer.hpp"
+#include "runtime/batches/coded_rows.hpp"
 #include "runtime/batches/row_request.hpp"
 #include "runtime/parts/cache_lines.hpp"
 #include "runtime/parts/leased_rows.hpp"
@@ -42,10 +46,11 @@ class worker_rows {
   runtime::expected<part_list> write_push(std::uint32_t half,
                                           std::span<const std::uint64_t> ids,
                                           std::span<const float> gradients);
-  std::span<const std::byte> batch(std::uint32_t half, std::uint32_t part) const {
+  // Returns the batch of a part as it is sent. `is_here`: its shard is on this host.
+  sent_payload batch(std::uint32_t half, std::uint32_t part, bool is_here) {
     const auto other =
         runtime::is_planted(runtime::planted_bug::row_batch_of_the_other_half) ? 1U : 0U;
-    return batches_[half ^ other][part].bytes();
+    return batches_[half ^ other][part].send(is_here, coder_);
   }
 
   // Writes the requests for rows, with room for their answers. Returns the parts that are
@@ -76,8 +81,7 @@ class worker_rows {
   enum class pull_kind : std::uint8_t { for_use, ahead };
   // The request for a part, to its shard. `moves`: how often that shard has moved, if its
   // memory may be mapped here.
-  std::span<const std::byte> request(pull_kind kind, std::uint32_t part,
-                                     std::optional<std::uint32_t> moves);
+  sent_payload request(pull_kind kind, std::uint32_t part, std::optional<std::uint32_t> moves);
   // Where so many bytes of an answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(pull_kind kind, std::uint32_t part, std::uint64_t bytes);
 
@@ -123,8 +127,9 @@ class worker_rows {
   std::uint32_t page_rows_;
   runtime::batch_writer sorted_;  // ids of the pull under way, or of the last push
   runtime::batch_writer sorted_ahead_;
-  std::array<std::vector<runtime::cache_lines>, policies::gradient_halves> batches_;  // by part
-  std::vector<runtime::cache_lines> requests_;
+  std::array<std::vector<pushed_batch>, policies::gradient_halves> batches_;  // by part
+  runtime::id_coder coder_;                                                   // of what is sent
+  std::vector<asked_rows> requests_;
   std::vector<answer_room> answers_;
   std::vector<place_in_shard> places_;
   rows_ahead ahead_;

@@ -45,6 +45,13 @@ inline bool answers_pull(const runtime::frame_header& header) {
          header.kind == runtime::frame_kind::call_reply;
 }
 
+// Returns true if a push or a call of rows has their ids coded.
+inline bool is_coded(const runtime::frame_header& header) {
+  return (header.kind == runtime::frame_kind::push ||
+          header.kind == runtime::frame_kind::call) &&
+         (header.flags & runtime::frame_flag_coded) != 0;
+}
+
 // Returns, as a frame of its own, the acknowledgement in a reply: that the push of the clock
 // before is applied; nothing if the reply does not say so. For a reply that is given no place,
 // because another has answered the pull: nothing else acknowledges that push.

@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 16;
+inline constexpr std::uint8_t frame_version = 17;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -116,6 +116,8 @@ inline constexpr std::uint16_t frame_flag_squares = 128;
 // chunks are to be read in the version buffer's place on a device. device_attach_ack: gradients
 // are read there.
 inline constexpr std::uint16_t frame_flag_device = 256;
+// push, call: of rows whose ids are coded (runtime/batches/coded_rows.hpp).
+inline constexpr std::uint16_t frame_flag_coded = 512;
 // Version buffers from here on are read on the host alone.
 inline constexpr std::uint32_t device_buffers_max = 64;
 

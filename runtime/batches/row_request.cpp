@@ -39,6 +39,7 @@ void write_again(std::span<std::byte> request, row_request_header header) {
   std::memcpy(&before, request.data(), sizeof before);
   TIDEGATE_ASSERT(before.kind != row_request_kind::scan, "a request of certain rows");
   header.rows = before.rows;
+  header.code_bytes = before.code_bytes;
   std::memcpy(request.data(), &header, sizeof header);
 }
 

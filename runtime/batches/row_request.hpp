@@ -33,7 +33,8 @@ struct row_request_header {
   std::uint32_t has_after = 0;  // scan: 1 if the page begins behind the id `after`
   std::uint32_t may_lease = 0;  // gather: 1 if the answer may be a lease
   std::uint64_t after = 0;
-  row_mark since;  // changes
+  row_mark since;                // changes
+  std::uint32_t code_bytes = 0;  // of the ids, where they are coded (coded_rows.hpp)
 };
 
 // A request in the caller's memory.
@@ -57,8 +58,9 @@ constexpr std::uint64_t gather_answer_bytes(std::uint64_t ids, std::uint32_t dim
 // Writes the header of a gather of so many ids and the zeros behind them; the caller writes the
 // ids, which it returns. `memory`: gather_request_bytes(ids), aligned (asserted).
 std::span<std::uint64_t> begin_gather(std::span<std::byte> memory, std::uint32_t ids);
-// What a written gather, or request of changes, asks of its ids from now on: values or, if it
-// may be one, a lease; or the changes since a mark, or all rows if it has no history.
+// What a written gather, or request of changes, coded or not, asks of its ids from now on:
+// values or, if it may be one, a lease; or the changes since a mark, or all rows if it has no
+// history.
 void ask_values(std::span<std::byte> request, bool may_lease);
 void ask_changes(std::span<std::byte> request, const row_mark& since);
 // Writes a scan. `memory`: scan_request_bytes, aligned (asserted).

@@ -44,6 +44,13 @@ buffer buffer::view(std::span<std::byte> memory) noexcept {
   return result;
 }
 
+buffer buffer::with_begin_at(std::ptrdiff_t bytes) const {
+  TIDEGATE_ASSERT(block_ && data_ + bytes >= block_->data && data_ + bytes <= data_ + size_,
+                  "a slice of the block");
+  return buffer(block_, data_ + bytes,
+                static_cast<std::size_t>(static_cast<std::ptrdiff_t>(size_) - bytes));
+}
+
 pool::pool(memory_source& source, std::size_t block_bytes, std::size_t blocks_max)
     : source_(source), block_bytes_((block_bytes + 63) / 64 * 64), blocks_max_(blocks_max) {
   TIDEGATE_ASSERT(block_bytes > 0, "a block holds something");

@@ -39,6 +39,10 @@ class buffer {
   // A view of memory that the caller keeps alive longer than every copy of the view.
   static buffer view(std::span<std::byte> memory) noexcept;
 
+  // Returns a handle to the same block that ends where this one ends, and begins so many bytes
+  // later, or before it: within the block (asserted). Not of a view.
+  buffer with_begin_at(std::ptrdiff_t bytes) const;
+
   explicit operator bool() const noexcept { return data_ != nullptr; }
   std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }

@@ -42,7 +42,8 @@ constexpr bool carries_squares(frame_kind kind) noexcept {
 
 constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
                                       frame_flag_pull | frame_flag_applied | frame_flag_up |
-                                      frame_flag_again | frame_flag_squares | frame_flag_device;
+                                      frame_flag_again | frame_flag_squares |
+                                      frame_flag_device | frame_flag_coded;
 
 }  // namespace
 

@@ -131,15 +131,9 @@ std::span<const std::byte> endpoint_memory::payload_of(const runtime::frame_head
   return parameters(slot, version_buffer).bytes();
 }
 
-runtime::buffer endpoint_memory::lease_rows(std::size_t bytes) {
-  return owner_.is_short_of_memory() ? runtime::buffer() : rows_.lease(bytes);
-}
-
-runtime::status endpoint_memory::check_rows(const runtime::frame_header& header,
-                                            std::uint32_t slot,
-                                            std::span<const std::byte> bytes) const {
-  return header.kind == runtime::frame_kind::call ? rows_.check_request(slot, bytes)
-                                                  : rows_.check_batch(slot, bytes);
+runtime::buffer endpoint_memory::lease_rows(const runtime::frame_header& header,
+                                            std::uint32_t slot) {
+  return owner_.is_short_of_memory() ? runtime::buffer() : rows_.lease(header, slot);
 }
 
 runtime::buffer endpoint_memory::lease_answer(std::uint32_t slot,

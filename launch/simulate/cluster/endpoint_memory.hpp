@@ -106,9 +106,11 @@ class endpoint_memory final : public actors::ingress_memory {
   runtime::place_wire place_of_parameters(std::uint32_t table) const override;
   std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
                                         std::uint32_t version_buffer) override;
-  runtime::buffer lease_rows(std::size_t bytes) override;
-  runtime::status check_rows(const runtime::frame_header& header, std::uint32_t slot,
-                             std::span<const std::byte> bytes) const override;
+  runtime::buffer lease_rows(const runtime::frame_header& header, std::uint32_t slot) override;
+  runtime::status take_rows(const runtime::frame_header& header, std::uint32_t slot,
+                            runtime::buffer& rows) override {
+    return rows_.take(header, slot, rows);
+  }
   runtime::buffer lease_answer(std::uint32_t slot, std::span<const std::byte> request) override;
   std::span<const std::byte> answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
                                          std::uint32_t version_buffer,

@@ -333,15 +333,12 @@ runtime::place_wire worker_tables::place_of_gradients(std::uint32_t) const {
   return wire_of(owner_.id());
 }
 
-const float* worker_tables::gradient(std::uint32_t table, std::uint32_t half) const {
-  return tables_.at(table).halves[half]->data();
-}
-
-std::span<const std::byte> worker_tables::payload_of(
-    const policies::worker_effects::send& push) const {
-  const auto& table = tables_.at(push.table);
-  if (table.rows) return table.rows->batch(push.half, push.chunk);
-  return std::as_bytes(std::span(gradient(push.table, push.half) + push.first, push.elements));
+actors::sent_payload worker_tables::payload_of(const policies::worker_effects::send& push,
+                                               bool is_here) {
+  const auto& rows = tables_.at(push.table).rows;
+  if (rows) return rows->batch(push.half, push.chunk, is_here);
+  const auto* const first = gradient(push.table, push.half) + push.first;
+  return {.bytes = std::as_bytes(std::span(first, push.elements))};
 }
 
 std::span<std::byte> worker_tables::room_for(const policies::chunk_place& chunk,

@@ -104,19 +104,21 @@ class worker_tables final : public actors::worker_memory {
   void check_exchanged();
 
   runtime::place_wire place_of_gradients(std::uint32_t table) const override;
-  const float* gradient(std::uint32_t table, std::uint32_t half) const;
-  std::span<const std::byte> payload_of(
-      const policies::worker_effects::send& push) const override;
+  const float* gradient(std::uint32_t table, std::uint32_t half) const {
+    return tables_.at(table).halves[half]->data();
+  }
+  actors::sent_payload payload_of(const policies::worker_effects::send& push,
+                                  bool is_here) override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
   // A call of the table's sum begins, and has ended: it is checked against what was read where
   // the version is the same for sure.
   void begin_call(std::uint32_t table);
   void check_call(std::uint32_t table) const;
-  std::span<const std::byte> call_of(std::uint32_t table, std::uint32_t chunk,
-                                     std::optional<std::uint32_t> moves) override {
+  actors::sent_payload call_of(std::uint32_t table, std::uint32_t chunk,
+                               std::optional<std::uint32_t> moves) override {
     auto& known = tables_.at(table);
-    if (!known.rows) return known.function;
+    if (!known.rows) return {.bytes = known.function};
     return known.rows->request(actors::kind_of_pull(*core_, table), chunk, moves);
   }
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,

@@ -46,7 +46,7 @@ class rows_of_a_worker : public testing::Test {
   void step() {
     const auto parts = rows_.write_push(0, ids_, std::vector<float>(out_.size(), 1.0F));
     ASSERT_TRUE(parts);
-    const auto batch = runtime::read_row_batch(rows_.batch(0, 0), row_floats);
+    const auto batch = runtime::read_row_batch(rows_.batch(0, 0, true).bytes, row_floats);
     const runtime::batch_merger::input input{0, *batch};
     ASSERT_TRUE(
         part_
@@ -56,9 +56,21 @@ class rows_of_a_worker : public testing::Test {
     ++version_;
   }
 
+  // A request as a shard reads it, in this memory where it was coded.
+  static runtime::row_request request_in(const sent_payload& sent,
+                                         runtime::cache_lines& memory) {
+    if (!sent.is_coded) return *runtime::read_row_request(sent.bytes);
+    runtime::id_coder coder;
+    const auto coded = *runtime::read_coded_request(sent.bytes);
+    const auto ids = *coder.decode(coded.code, coded.header.rows);
+    const auto plain = memory.resize(runtime::gather_request_bytes(ids.size()));
+    runtime::write_request(coded.header, ids, plain);
+    return *runtime::read_row_request(plain);
+  }
   // The shard answers what the worker asks it. Returns how many bytes that were; 0: refused.
   std::size_t answer(std::optional<std::uint32_t> moves) {
-    const auto request = *runtime::read_row_request(rows_.request(for_use, 0, moves));
+    runtime::cache_lines memory;
+    const auto request = request_in(rows_.request(for_use, 0, moves), memory);
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     const auto bytes = part_->answer(version_, request, into);
@@ -79,7 +91,8 @@ class rows_of_a_worker : public testing::Test {
     const auto asked = rows_.write_ahead(ids_);
     ASSERT_TRUE(asked);
     ASSERT_EQ(*asked, worker_rows::part_list{0});
-    const auto request = *runtime::read_row_request(rows_.request(ahead, 0, {}));
+    runtime::cache_lines memory;
+    const auto request = request_in(rows_.request(ahead, 0, {}), memory);
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     ASSERT_EQ(part_->answer(version_, request, into), into.size());

@@ -27,6 +27,19 @@ TEST(buffer, shares_its_block_and_gives_it_back_with_the_last_handle) {
   EXPECT_TRUE(blocks.lease(256));
 }
 
+TEST(buffer, begins_elsewhere_in_its_block_and_ends_where_it_ended) {
+  heap_source heap;
+  pool blocks(heap, 256, 1);
+  const auto whole = blocks.lease(200);
+  auto later = whole.with_begin_at(64);
+  EXPECT_EQ(later.data(), whole.data() + 64);
+  EXPECT_EQ(later.size(), 136U);
+  const auto back = later.with_begin_at(-32);
+  EXPECT_EQ(back.data(), whole.data() + 32);
+  EXPECT_EQ(back.size(), 168U);
+  EXPECT_DEATH(later.with_begin_at(-65), "a slice of the block");
+}
+
 TEST(buffer, a_view_owns_nothing) {
   std::vector<std::byte> memory(8);
   auto view = buffer::view(memory);

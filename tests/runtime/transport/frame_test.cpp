@@ -54,7 +54,7 @@ TEST(frame, squares_take_the_place_of_a_clock_that_their_kinds_do_not_have) {
 TEST(frame, the_wire_layout_is_fixed) {
   const auto wire = encode(sample());
   EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
-  EXPECT_EQ(wire[4], std::byte{16});
+  EXPECT_EQ(wire[4], std::byte{17});
   EXPECT_EQ(wire[5], std::byte{5});
   EXPECT_EQ(wire[8], std::byte{0x88});
   EXPECT_EQ(wire[16], std::byte{2}) << "the view";
@@ -101,7 +101,7 @@ TEST(frame, refuses_wrong_contents) {
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 512;
+  header.flags = 1024;
   expect_refused(header, 64, "unknown flags");
   for (const float rate : {-1.0F, std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::quiet_NaN()}) {

@@ -1,0 +1,47 @@
+// The batch that a worker pushes to one part of a table of rows. It is sent with its ids as
+// they are, or coded to a shard on another host: as the first send wants it, since what is sent
+// may be read until the push is acknowledged. Either form is right for every shard.
+//
+// One thread at a time: the session's writes, the reactor's sends.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "actors/seam/sent_payload.hpp"
+#include "runtime/batches/coded_rows.hpp"
+#include "runtime/parts/cache_lines.hpp"
+
+namespace tidegate::actors {
+
+class pushed_batch {
+ public:
+  // Returns memory for the next batch, row_batch_bytes(rows, dim); the one before is
+  // acknowledged.
+  std::span<std::byte> begin(std::uint32_t rows, std::uint32_t dim) {
+    const auto bytes = runtime::row_batch_bytes(rows, dim);
+    const auto front = runtime::batch_front_bytes_max(rows) - runtime::row_batch_values(rows);
+    room_ = memory_.resize(front + bytes);
+    batch_ = room_.last(bytes);
+    is_sent_ = is_coded_ = false;
+    return batch_;
+  }
+
+  sent_payload send(bool is_here, runtime::id_coder& coder) {
+    if (!is_sent_ && !is_here) {
+      batch_ = coder.encode_batch(room_, batch_);
+      is_coded_ = true;
+    }
+    is_sent_ = true;
+    return {.bytes = batch_, .is_coded = is_coded_};
+  }
+
+ private:
+  runtime::cache_lines memory_;
+  std::span<std::byte> room_;   // for either form
+  std::span<std::byte> batch_;  // at its end
+  bool is_sent_ = false;
+  bool is_coded_ = false;
+};
+
+}  // namespace tidegate::actors
