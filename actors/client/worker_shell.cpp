@@ -215,23 +215,25 @@ void worker_shell::note(const std::string& text) {
 // Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.
 void worker_shell::send_gradient(const policies::worker_effects::send& push,
                                  const runtime::frame_header& header, std::uint64_t priority) {
-  send_payload(push.shard, header, memory_.payload_of(push, is_here(push.shard)), priority);
+  send_payload(push, header, priority);
 }
 
 // Its memory stays, and a shard knows an old call by its number.
-void worker_shell::send_call(std::uint32_t shard, const runtime::frame_header& header) {
-  std::optional<std::uint32_t> moves;
-  if (is_here(shard)) moves = core_.worker().tables().moves_of(shard);
-  send_payload(shard, header, memory_.call_of(header.table, header.chunk, moves),
-               policies::use_order(header.clock, header.table));
+void worker_shell::send_call(const policies::worker_effects::send& call,
+                             const runtime::frame_header& header) {
+  send_payload(call, header, policies::use_order(header.clock, header.table));
 }
 
-void worker_shell::send_payload(std::uint32_t shard, runtime::frame_header header,
-                                const sent_payload& payload, std::uint64_t priority) {
+void worker_shell::send_payload(const policies::worker_effects::send& send,
+                                runtime::frame_header header, std::uint64_t priority) {
+  std::optional<std::uint32_t> moves;
+  if (send.kind == policies::worker_effects::send_kind::call && is_here(send.shard))
+    moves = core_.worker().tables().moves_of(send.shard);
+  const auto payload = memory_.payload_of(send, moves);
   header.payload_bytes = payload.bytes.size();
   if (payload.is_coded)
     header.flags = static_cast<std::uint16_t>(header.flags | runtime::frame_flag_coded);
-  sender_.send(shards_[shard], header, payload.bytes, priority);
+  sender_.send(shards_[send.shard], header, payload.bytes, priority);
 }
 
 // Before operations end that may not be over for the link: once one has ended, its memory is

@@ -31,16 +31,21 @@ class worker_memory {
   // Where shards of this host read the gradients.
   virtual runtime::place_wire place_of_gradients(std::uint32_t table) const = 0;
   // What a push of a chunk sends, until it is acknowledged: its elements, or the batch of a
-  // part of a table of rows. `is_here`: to a shard on this host.
-  virtual sent_payload payload_of(const policies::worker_effects::send& push, bool is_here) = 0;
+  // part of a table of rows. And what a call sends, which stays mapped: that of the chunk that
+  // is under way, or the request of rows of a part. Of rows list_of() comes first. `moves`: of
+  // a shard on this host, how often it has moved.
+  virtual sent_payload payload_of(const policies::worker_effects::send& send,
+                                  std::optional<std::uint32_t> moves) = 0;
+  // The list of ids that a push or a call of rows is sent with, where they are coded: to shards
+  // that are not on this host (`is_here`).
+  virtual std::optional<policies::sent_list> list_of(
+      const policies::worker_effects::send& /*send*/, bool /*is_here*/) {
+    return std::nullopt;
+  }
   // Where the parameters of a chunk arrive. Empty: nobody wants them.
   virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                         std::uint32_t table) = 0;
-  // The call of a chunk that is under way, or the request of rows of a part, which stays
-  // mapped, to a shard that has moved so often, if it is on this host; and where so many bytes
-  // of its results arrive. Empty: nobody wants them.
-  virtual sent_payload call_of(std::uint32_t table, std::uint32_t chunk,
-                               std::optional<std::uint32_t> moves) = 0;
+  // Where so many bytes of the results of a call arrive. Empty: nobody wants them.
   virtual std::span<std::byte> room_for_results(const policies::chunk_place& chunk,
                                                 std::uint32_t table, std::uint64_t bytes) = 0;
   // The part of a table on a shard, which has moved so often, may be read where `place` says.
@@ -132,8 +137,8 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   bool is_here(std::uint32_t shard) const {
     return home_.shares_memory_with(addresses_[shard]);
   }
-  void send_payload(std::uint32_t shard, runtime::frame_header header,
-                    const sent_payload& payload, std::uint64_t priority);
+  void send_payload(const policies::worker_effects::send& send, runtime::frame_header header,
+                    std::uint64_t priority);
   void look_soon() {
     looks_.ask(core_.is_mending(), [this] { return core_.is_busy(); });
   }
@@ -145,7 +150,12 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
   void send_gradient(const policies::worker_effects::send& push,
                      const runtime::frame_header& header, std::uint64_t priority) override;
-  void send_call(std::uint32_t shard, const runtime::frame_header& header) override;
+  void send_call(const policies::worker_effects::send& call,
+                 const runtime::frame_header& header) override;
+  std::optional<policies::sent_list> list_of(
+      const policies::worker_effects::send& send) override {
+    return memory_.list_of(send, is_here(send.shard));
+  }
   bool map_parameters(std::uint32_t table, const policies::table_part& part,
                       std::span<const std::byte> place) override;
   bool is_on_device(std::uint32_t table) const override {

@@ -65,8 +65,9 @@ class ingress_memory {
 
   // Parts of tables of rows have payloads of any size. A place for a batch or a request; what
   // the part takes of what has arrived there, which may be coded (errors: corrupt, over_limit
-  // where memory is short); a place for the answer to a request, empty if memory is short; and
-  // the answer as of a version buffer, which is written there and may be shorter.
+  // where memory is short, not_found where a list of ids is named that is not kept); a place
+  // for the answer to a request, empty if memory is short; and the answer as of a version
+  // buffer, which is written there and may be shorter.
   virtual runtime::buffer lease_rows(const runtime::frame_header& /*header*/,
                                      std::uint32_t /*slot*/) {
     return {};

@@ -107,7 +107,8 @@ std::shared_ptr<worker_rows> row_calls::attach(const policies::table_grant& gran
   if (grant.rows.dim == 0) return nullptr;
   auto& memory = memories_[grant.table];
   if (!memory.rows)
-    memory.rows = std::make_shared<worker_rows>(grant, home_.shell_.core().welcome().seed);
+    memory.rows = std::make_shared<worker_rows>(grant, home_.shell_.core().welcome().seed,
+                                                home_.shell_.core().welcome().token);
   return memory.rows;
 }
 

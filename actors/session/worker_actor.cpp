@@ -245,19 +245,21 @@ runtime::place_wire worker::place_of_gradients(std::uint32_t table) const {
   return runtime::encode(tables_.at(table).memory->gradient_name());
 }
 
-sent_payload worker::payload_of(const policies::worker_effects::send& push, bool is_here) {
-  const auto& table = tables_.at(push.table);
-  if (table.rows) return table.rows->batch(push.half, push.chunk, is_here);
-  const auto* const own = table.gradients[push.half];
-  const auto* const gradient = own ? own : table.memory->gradient(push.half).data();
-  return {.bytes = std::as_bytes(std::span(gradient + push.first, push.elements))};
+sent_payload worker::payload_of(const policies::worker_effects::send& send,
+                                std::optional<std::uint32_t> moves) {
+  auto& table = tables_.at(send.table);
+  if (table.rows) return payload_of_send(*table.rows, shell_.core(), send, moves);
+  if (send.kind == policies::worker_effects::send_kind::call) return {.bytes = table.function};
+  const auto* const own = table.gradients[send.half];
+  const auto* const gradient = own ? own : table.memory->gradient(send.half).data();
+  return {.bytes = std::as_bytes(std::span(gradient + send.first, send.elements))};
 }
 
-sent_payload worker::call_of(std::uint32_t id, std::uint32_t chunk,
-                             std::optional<std::uint32_t> moves) {
-  auto& table = tables_.at(id);
-  if (!table.rows) return {.bytes = table.function};
-  return table.rows->request(kind_of_pull(shell_.core(), id), chunk, moves);
+std::optional<policies::sent_list> worker::list_of(const policies::worker_effects::send& send,
+                                                   bool is_here) {
+  const auto& rows = tables_.at(send.table).rows;
+  if (!rows) return std::nullopt;
+  return list_of_send(*rows, shell_.core(), send, is_here);
 }
 
 std::span<std::byte> worker::room_for_results(const policies::chunk_place& chunk,

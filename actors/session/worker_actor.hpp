@@ -100,11 +100,12 @@ class worker final : public reactor_actor<worker_actor::base>,
   std::string describe(const worker_command& command, std::uint64_t clock) const;
 
   runtime::place_wire place_of_gradients(std::uint32_t table) const override;
-  sent_payload payload_of(const policies::worker_effects::send& push, bool is_here) override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
-  sent_payload call_of(std::uint32_t table, std::uint32_t chunk,
-                       std::optional<std::uint32_t> moves) override;
+  sent_payload payload_of(const policies::worker_effects::send& send,
+                          std::optional<std::uint32_t> moves) override;
+  std::optional<policies::sent_list> list_of(const policies::worker_effects::send& send,
+                                             bool is_here) override;
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override;
   runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,

@@ -106,7 +106,9 @@ void ingress_shell::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);
-  if (taken != runtime::errc::ok) return core_.refuse_payload(header);
+  if (taken == runtime::errc::not_found)
+    return core_.refuse_payload(header, reply_code::unknown_list);
+  if (taken != runtime::errc::ok) return core_.refuse_payload(header, reply_code::wrong_size);
   auto payload = policies::no_payload;
   if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
   if (header.kind == frame_kind::call) payload = memory_.keep_call(std::move(event.payload));

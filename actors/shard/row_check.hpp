@@ -23,7 +23,8 @@ inline runtime::buffer lease_rows(const policies::shard_core& shard, ingress_mem
 
 // Returns ok if a push, a call or a step has brought rows that its part takes, or is of no such
 // part: then the core says what is wrong. Coded rows are as they were before, then. Errors:
-// corrupt, over_limit (memory is short). `sender` is for the log.
+// corrupt, over_limit (memory is short), not_found (a list of ids is named that is not kept).
+// `sender` is for the log.
 inline runtime::errc take_rows(const policies::shard_core& shard, ingress_memory& memory,
                                shell_home& home, const runtime::frame_header& header,
                                runtime::buffer& payload, const char* sender) {
@@ -34,7 +35,7 @@ inline runtime::errc take_rows(const policies::shard_core& shard, ingress_memory
   const auto slot = shard.registry().find_slot(header.job, header.table, header.chunk);
   if (!slot) return runtime::errc::ok;
   const auto taken = memory.take_rows(header, *slot, payload);
-  if (!taken.ok())
+  if (!taken.ok() && taken.code() != runtime::errc::not_found)
     home.log(severity::warning, std::string(sender) + " (rank " +
                                     std::to_string(header.worker) +
                                     ") sent rows that are refused: " + taken.message());

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "actors/seam/sent_payload.hpp"
+#include "policies/worker/known_lists.hpp"
 #include "runtime/batches/coded_rows.hpp"
 #include "runtime/parts/cache_lines.hpp"
 
@@ -27,24 +27,27 @@ class asked_rows {
     return runtime::checked_row_request(plain_.bytes()).ids;
   }
 
-  // Returns the request as it is to be sent, of certain rows in the form that their shard is to
-  // have. ask_values() and ask_changes() write to either.
-  std::span<std::byte> plain() { return plain_.bytes(); }
-  std::span<std::byte> in_form(bool is_here) {
-    if (is_here) return plain_.bytes();
+  // Returns the list of the ids, which the request is sent with to another host. `key`: of
+  // names.
+  policies::sent_list list(std::uint64_t key) {
     if (!is_coded_) {
-      const auto rows = static_cast<std::uint32_t>(ids().size());
-      const auto room = coded_.resize(runtime::coded_request_bytes_max(rows));
-      coded_request_ = runtime::id_coder::encode_request(plain_.bytes(), room);
+      const auto room = coded_.resize(runtime::coded_request_bytes_max(ids().size()));
+      forms_ = runtime::id_coder::encode_request(plain_.bytes(), room, key);
       is_coded_ = true;
     }
-    return coded_request_;
+    return {.name = forms_.name, .bytes = runtime::list_bytes(forms_.code_bytes)};
+  }
+  // Returns the request as it is sent: as it is, or coded after list(), with the list or its
+  // name. ask_values() and ask_changes() write to each.
+  std::span<std::byte> plain() { return plain_.bytes(); }
+  std::span<std::byte> coded(bool names_list) const {
+    return names_list ? forms_.with_name : forms_.with_list;
   }
 
  private:
   runtime::cache_lines plain_;
   runtime::cache_lines coded_;
-  std::span<std::byte> coded_request_;
+  runtime::coded_forms forms_;
   bool is_coded_ = false;
 };
 

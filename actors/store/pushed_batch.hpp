@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "actors/seam/sent_payload.hpp"
+#include "policies/worker/known_lists.hpp"
 #include "runtime/batches/coded_rows.hpp"
 #include "runtime/parts/cache_lines.hpp"
 
@@ -27,19 +29,29 @@ class pushed_batch {
     return batch_;
   }
 
-  sent_payload send(bool is_here, runtime::id_coder& coder) {
+  // The batch is sent next. Returns the list of its ids, where they are coded. `key`: of names.
+  std::optional<policies::sent_list> list(bool is_here, runtime::id_coder& coder,
+                                          std::uint64_t key) {
     if (!is_sent_ && !is_here) {
-      batch_ = coder.encode_batch(room_, batch_);
+      forms_ = coder.encode_batch(room_, batch_, key);
       is_coded_ = true;
     }
     is_sent_ = true;
-    return {.bytes = batch_, .is_coded = is_coded_};
+    if (!is_coded_) return std::nullopt;
+    return policies::sent_list{.name = forms_.name,
+                               .bytes = runtime::list_bytes(forms_.code_bytes)};
+  }
+  // Returns what is sent, with the list of its ids or with the name of the list.
+  sent_payload payload(bool names_list) const {
+    if (!is_coded_) return {.bytes = batch_};
+    return {.bytes = names_list ? forms_.with_name : forms_.with_list, .is_coded = true};
   }
 
  private:
   runtime::cache_lines memory_;
   std::span<std::byte> room_;   // for either form
-  std::span<std::byte> batch_;  // at its end
+  std::span<std::byte> batch_;  // at its end, with ids as they are
+  runtime::coded_forms forms_;
   bool is_sent_ = false;
   bool is_coded_ = false;
 };

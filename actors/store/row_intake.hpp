@@ -9,6 +9,7 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/batches/coded_rows.hpp"
+#include "runtime/batches/kept_lists.hpp"
 #include "runtime/memory/buffer.hpp"
 
 namespace tidegate::actors {
@@ -25,12 +26,22 @@ class row_intake {
   // Likewise for a coded batch of rows of `dim` values, with room for their ids before it.
   runtime::buffer lease_coded(std::size_t bytes, std::uint32_t dim);
 
-  // Puts the batch, or the request, in the place of its coded form. Errors: corrupt, over_limit
-  // (memory is short); then `rows` is as it was.
-  runtime::status take_batch(runtime::buffer& rows, std::uint32_t dim);
-  runtime::status take_request(runtime::buffer& rows);
+  // The lists that a part keeps of the rank that has sent the rows, and the key of their names.
+  struct lists {
+    runtime::kept_lists& kept;
+    std::uint64_t key = 0;
+  };
+  // Puts the batch, or the request, in the place of its coded form, and keeps its list. Errors:
+  // corrupt, over_limit (memory is short), not_found (a list is named that is not kept); then
+  // `rows` is as it was.
+  runtime::status take_batch(runtime::buffer& rows, std::uint32_t dim, const lists& from);
+  runtime::status take_request(runtime::buffer& rows, const lists& from);
 
  private:
+  // Returns the ids, until the next call.
+  runtime::expected<std::span<const std::uint64_t>> ids_of(const runtime::coded_list& list,
+                                                           const lists& from);
+
   runtime::size_pools& pools_;
   runtime::id_coder coder_;
 };

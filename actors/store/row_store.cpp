@@ -91,6 +91,7 @@ status row_store::add_table(const policies::open_table_call& table,
     auto part = runtime::row_part::create(options);
     if (!part) return part.error();
     parts_.insert_or_assign(chunk.slot, part_state{.rows = std::move(*part),
+                                                   .token = table.token,
                                                    .reduce = reduce,
                                                    .capacity = options.rows.capacity,
                                                    .candidates = most_candidates,
@@ -131,13 +132,25 @@ runtime::buffer row_store::lease(const runtime::frame_header& header, std::uint3
   return intake_.lease_coded(header.payload_bytes, parts_.at(slot).rows.dim());
 }
 
+row_intake::lists row_store::lists_of(const runtime::frame_header& header, std::uint32_t slot) {
+  auto& part = parts_.at(slot);
+  auto& lists = part.lists[header.worker];
+  if (lists.incarnation != header.incarnation || lists.epoch != header.epoch) {
+    lists.incarnation = header.incarnation;
+    lists.epoch = header.epoch;
+    lists.kept.clear();
+  }
+  return {.kept = lists.kept, .key = part.token};
+}
+
 status row_store::take(const runtime::frame_header& header, std::uint32_t slot,
                        runtime::buffer& rows) {
   auto& part = parts_.at(slot);
   const bool is_request = header.kind == runtime::frame_kind::call;
   if (policies::is_coded(header)) {
-    if (!is_request) return intake_.take_batch(rows, part.rows.dim());
-    if (auto taken = intake_.take_request(rows); !taken.ok()) return taken;
+    const auto from = lists_of(header, slot);
+    if (!is_request) return intake_.take_batch(rows, part.rows.dim(), from);
+    if (auto taken = intake_.take_request(rows, from); !taken.ok()) return taken;
   }
   if (is_request) return check_request(slot, rows.bytes());
   const auto read = runtime::read_row_batch(rows.bytes(), part.rows.dim());

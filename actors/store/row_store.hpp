@@ -53,7 +53,7 @@ class row_store {
   runtime::buffer lease(const runtime::frame_header& header, std::uint32_t slot);
   // Puts what this part takes in the place of what a frame has brought, where that is coded,
   // and looks whether it is a batch, or a request, for this part. Errors: corrupt, over_limit
-  // (memory is short).
+  // (memory is short), not_found (a list of ids is named that is not kept).
   runtime::status take(const runtime::frame_header& header, std::uint32_t slot,
                        runtime::buffer& rows);
 
@@ -115,14 +115,23 @@ class row_store {
   const runtime::row_part& part(std::uint32_t slot) const { return parts_.at(slot).rows; }
 
  private:
+  // Lists of ids that a process of a rank has sent in an epoch.
+  struct rank_lists {
+    std::uint32_t incarnation = 0;
+    std::uint64_t epoch = 0;
+    runtime::kept_lists kept;
+  };
   struct part_state {
     runtime::row_part rows;
+    std::uint64_t token = 0;  // of the job
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint64_t capacity = 0;    // rows
     std::uint64_t candidates = 0;  // at most
     std::uint64_t batch_bytes = 0;
+    std::map<std::uint32_t, rank_lists> lists = {};  // by rank
   };
 
+  row_intake::lists lists_of(const runtime::frame_header& header, std::uint32_t slot);
   runtime::status check_request(std::uint32_t slot, std::span<const std::byte> request) const;
   // The memory that parts of this table share, null where all of it is in memory.
   runtime::expected<std::shared_ptr<runtime::row_memory>> memory_of(

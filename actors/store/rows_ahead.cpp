@@ -20,10 +20,10 @@ void rows_ahead::ask(const runtime::batch_writer& sorted,
   }
 }
 
-sent_payload rows_ahead::request(std::uint32_t number, bool is_here) {
+sent_payload rows_ahead::request(std::uint32_t number, bool is_here, bool names_list) {
   auto& part = parts_[number];
   part.state = answer_state::none;
-  const auto request = part.request.in_form(is_here);
+  const auto request = is_here ? part.request.plain() : part.request.coded(names_list);
   runtime::ask_changes(request, {});
   return {.bytes = request, .is_coded = !is_here};
 }

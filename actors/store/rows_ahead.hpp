@@ -30,8 +30,11 @@ class rows_ahead {
   // with room for their answers.
   void ask(const runtime::batch_writer& sorted, std::span<const std::uint32_t> asked);
   // The request for a part, which is sent now, perhaps again: no answer to one before arrives
-  // any more. `is_here`: its shard is on this host.
-  sent_payload request(std::uint32_t part, bool is_here);
+  // any more. `is_here`: its shard is on this host; if not, list() has been called.
+  sent_payload request(std::uint32_t part, bool is_here, bool names_list);
+  policies::sent_list list(std::uint32_t part, std::uint64_t key) {
+    return parts_[part].request.list(key);
+  }
   // Where so many bytes of its answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(std::uint32_t part, std::uint64_t bytes);
 

@@ -27,12 +27,14 @@ std::uint64_t page_bytes(std::uint32_t parts) {
 
 }  // namespace
 
-worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed)
+worker_rows::worker_rows(const policies::table_grant& grant, std::uint64_t seed,
+                         std::uint64_t token)
     : name_(grant.name),
       dim_(grant.rows.dim),
       reduce_(grant.reduce),
       parts_(static_cast<std::uint32_t>(grant.elements)),
       key_(runtime::stream_key(seed, grant.name)),
+      token_(token),
       page_rows_(static_cast<std::uint32_t>(
           std::max<std::uint64_t>(1, page_bytes(parts_) / (dim_ * sizeof(float))))),
       requests_(parts_),
@@ -130,10 +132,17 @@ runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
   return asked;
 }
 
+std::optional<policies::sent_list> worker_rows::pulled_list(pull_kind kind,
+                                                            std::uint32_t part) {
+  if (kind == pull_kind::ahead) return ahead_.list(part, token_);
+  if (answers_[part].is_page) return std::nullopt;
+  return requests_[part].list(token_);
+}
+
 sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
-                                  std::optional<std::uint32_t> moves) {
+                                  std::optional<std::uint32_t> moves, bool names_list) {
   const bool is_here = moves.has_value();
-  if (kind == pull_kind::ahead) return ahead_.request(part, is_here);
+  if (kind == pull_kind::ahead) return ahead_.request(part, is_here, names_list);
   auto& asked = requests_[part];
   if (answers_[part].is_page) return {.bytes = asked.plain()};
   auto& place = places_[part];
@@ -143,7 +152,7 @@ sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
                         ? std::nullopt
                         : ahead_.mark_of(part, asked.ids());
   place.asks_changes = mark.has_value();
-  const auto request = asked.in_form(is_here);
+  const auto request = is_here ? asked.plain() : asked.coded(names_list);
   mark ? runtime::ask_changes(request, *mark) : runtime::ask_values(request, place.may_lease);
   return {.bytes = request, .is_coded = !is_here};
 }

@@ -19,6 +19,7 @@
 #include "policies/protocol/control_calls.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "policies/worker/core.hpp"
+#include "policies/worker/known_lists.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_writer.hpp"
@@ -34,8 +35,8 @@ class worker_rows {
  public:
   using part_list = std::vector<std::uint32_t>;
 
-  // `seed`: the job's.
-  worker_rows(const policies::table_grant& grant, std::uint64_t seed);
+  // `seed`, `token`: the job's.
+  worker_rows(const policies::table_grant& grant, std::uint64_t seed, std::uint64_t token);
 
   std::uint32_t dim() const noexcept { return dim_; }
   std::uint32_t parts() const noexcept { return parts_; }
@@ -46,11 +47,17 @@ class worker_rows {
   runtime::expected<part_list> write_push(std::uint32_t half,
                                           std::span<const std::uint64_t> ids,
                                           std::span<const float> gradients);
-  // Returns the batch of a part as it is sent. `is_here`: its shard is on this host.
-  sent_payload batch(std::uint32_t half, std::uint32_t part, bool is_here) {
+  // The batch of a part is sent next. Returns the list of its ids, where they are coded.
+  // `is_here`: its shard is on this host.
+  std::optional<policies::sent_list> pushed_list(std::uint32_t half, std::uint32_t part,
+                                                 bool is_here) {
+    return batches_[half][part].list(is_here, coder_, token_);
+  }
+  // Returns what is sent, with the list or with its name.
+  sent_payload batch(std::uint32_t half, std::uint32_t part, bool names_list) const {
     const auto other =
         runtime::is_planted(runtime::planted_bug::row_batch_of_the_other_half) ? 1U : 0U;
-    return batches_[half ^ other][part].send(is_here, coder_);
+    return batches_[half ^ other][part].payload(names_list);
   }
 
   // Writes the requests for rows, with room for their answers. Returns the parts that are
@@ -81,7 +88,11 @@ class worker_rows {
   enum class pull_kind : std::uint8_t { for_use, ahead };
   // The request for a part, to its shard. `moves`: how often that shard has moved, if its
   // memory may be mapped here.
-  sent_payload request(pull_kind kind, std::uint32_t part, std::optional<std::uint32_t> moves);
+  sent_payload request(pull_kind kind, std::uint32_t part, std::optional<std::uint32_t> moves,
+                       bool names_list);
+  // The request is sent next to a shard on another host. Returns the list of its ids, if it is
+  // for certain rows.
+  std::optional<policies::sent_list> pulled_list(pull_kind kind, std::uint32_t part);
   // Where so many bytes of an answer arrive; empty if it cannot be as long.
   std::span<std::byte> room(pull_kind kind, std::uint32_t part, std::uint64_t bytes);
 
@@ -124,6 +135,7 @@ class worker_rows {
   runtime::reduction reduce_;
   std::uint32_t parts_;
   std::uint64_t key_;
+  std::uint64_t token_;
   std::uint32_t page_rows_;
   runtime::batch_writer sorted_;  // ids of the pull under way, or of the last push
   runtime::batch_writer sorted_ahead_;
@@ -141,6 +153,24 @@ inline worker_rows::pull_kind kind_of_pull(const policies::worker_core& core,
                                            std::uint32_t table) {
   return core.tables().at(table).pull.is_ahead ? worker_rows::pull_kind::ahead
                                                : worker_rows::pull_kind::for_use;
+}
+
+// Return what a push or a call of rows sends, and before that the list of ids that it is sent
+// with, where they are coded. `moves`: of a shard on this host.
+inline sent_payload payload_of_send(worker_rows& rows, const policies::worker_core& core,
+                                    const policies::worker_effects::send& send,
+                                    std::optional<std::uint32_t> moves) {
+  if (send.kind == policies::worker_effects::send_kind::push)
+    return rows.batch(send.half, send.chunk, send.names_list);
+  return rows.request(kind_of_pull(core, send.table), send.chunk, moves, send.names_list);
+}
+inline std::optional<policies::sent_list> list_of_send(
+    worker_rows& rows, const policies::worker_core& core,
+    const policies::worker_effects::send& send, bool is_here) {
+  if (send.kind == policies::worker_effects::send_kind::push)
+    return rows.pushed_list(send.half, send.chunk, is_here);
+  if (is_here) return std::nullopt;
+  return rows.pulled_list(kind_of_pull(core, send.table), send.chunk);
 }
 
 }  // namespace tidegate::actors

@@ -33,6 +33,8 @@ std::string_view to_string(reply_code code) noexcept {
     case reply_code::table_full:
       return "a part of the table has no room for more rows; give the table a larger capacity, "
              "or what does not fit its memory a larger disk: the shard's log says which";
+    case reply_code::unknown_list:
+      return "the list of ids that the frame names is not kept";
     case reply_code::no_window:
       return "no memory shared with the worker";
   }

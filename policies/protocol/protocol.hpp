@@ -22,6 +22,7 @@ enum class reply_code : std::uint32_t {
   job_ended = 12,      // the job failed or was stopped
   no_window = 13,      // the shard cannot read the memory of the worker
   table_full = 14,     // the table of rows has no room for the new rows of a step
+  unknown_list = 15,   // the list of ids that the frame names is not kept here
 };
 
 std::string_view to_string(reply_code code) noexcept;

@@ -75,8 +75,10 @@ class shard_core {
   push_admission begin_call(const frame_tag& tag, std::uint64_t payload_bytes) {
     return state_->pulls.begin_call(tag, payload_bytes);
   }
-  // Takes the announcement back: the payload that begin_call() allowed will not come.
-  void cancel_call(const frame_tag& tag) { state_->pulls.cancel_call(tag); }
+  // Takes the announcement back: the payload that begin_call() allowed will not come, or is no
+  // call. Returns the number under which its sender waits for an answer, which may have risen
+  // since.
+  std::uint64_t cancel_call(const frame_tag& tag) { return state_->pulls.cancel_call(tag); }
   // Takes in the call of a function of a chunk, which `payload` names, and which is answered
   // like a pull. It leaves a lease as it is. The core owns the payload until a release effect
   // names it.

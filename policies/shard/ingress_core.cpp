@@ -138,14 +138,14 @@ void ingress_core::no_place(const runtime::frame_header& header) {
   refuse_push(header, reply_code::no_memory);
 }
 
-void ingress_core::refuse_payload(const runtime::frame_header& header) {
-  const auto tag = tag_of(header);
+void ingress_core::refuse_payload(const runtime::frame_header& header, reply_code code) {
+  auto tag = tag_of(header);
   if (header.kind == frame_kind::call) {
-    core().cancel_call(tag);
-    return refuse_call(tag, reply_code::wrong_size);
+    tag.request = core().cancel_call(tag);
+    return refuse_call(tag, code);
   }
   core().cancel_push(tag);
-  refuse_push(header, reply_code::wrong_size);
+  refuse_push(header, code);
 }
 
 void ingress_core::refuse_push(const runtime::frame_header& header, reply_code code) {

@@ -89,9 +89,9 @@ class ingress_core {
   // frame(), no_place() and frame_lost() follows. Otherwise it is to be read away, and the
   // frame is a duplicate or will be answered.
   bool place(const runtime::frame_header& header);
-  // Refuses a push or call that place() has let in: what has arrived is no batch, or no
-  // request, of rows.
-  void refuse_payload(const runtime::frame_header& header);
+  // Refuses a push or call of rows that place() has let in, for what has arrived: it is no
+  // batch, or no request (wrong_size), or names a list of ids that is not kept (unknown_list).
+  void refuse_payload(const runtime::frame_header& header, reply_code code);
   // Takes back a frame that place() allowed and there is no memory for: refuses a push or call,
   // and asks for an attach or device_attach again when there is some.
   void no_place(const runtime::frame_header& header);

@@ -117,12 +117,12 @@ push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payl
   return {verdict::take};
 }
 
-void pull_tracker::cancel_call(const frame_tag& tag) {
+std::uint64_t pull_tracker::cancel_call(const frame_tag& tag) {
   std::uint32_t slot = 0;
-  if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return;
+  if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return tag.request;
   auto& last = chunks_[slot][tag.rank];
   last.call_arrives = false;
-  last.call_request = last.request;
+  return std::max(tag.request, std::exchange(last.call_request, last.request));
 }
 
 void pull_tracker::call(const frame_tag& tag, payload_handle payload, bool is_final,

@@ -34,7 +34,7 @@ class pull_tracker {
                 shard_effects& out);
   // shard_core::begin_call(), cancel_call().
   push_admission begin_call(const frame_tag& tag, std::uint64_t payload_bytes);
-  void cancel_call(const frame_tag& tag);
+  std::uint64_t cancel_call(const frame_tag& tag);
   // Takes in a call of a chunk, and carries out what follows.
   void call(const frame_tag& tag, payload_handle payload, bool is_final, shard_effects& out);
   // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.

@@ -85,6 +85,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
                                    [&](const table_part& part) { return part.shard == shard; });
     if (here == parts.end()) continue;
     for (const auto chunk : here->chunks) norms_.forget(id, chunk);
+    for (const auto chunk : here->chunks) lists_.forget(id, chunk);
     if (state.has_rows || !shares(shard)) {
       frames_with_.insert(shard);
       if (state.attaching.empty()) opened(id, state);
@@ -121,7 +122,7 @@ void client_core::reply_lost(const frame_header& header) {
     return;
   if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
   if (moving_.contains(header.shard)) return;  // it is asked for when the shard has moved
-  worker_.resend_pull(header.table, header.shard, effects_);
+  worker_.resend_unanswered({.table = header.table, .shard = header.shard}, effects_);
 }
 
 bool client_core::is_busy() const {
@@ -206,6 +207,10 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
   if (shards_move_ && is_not_told(code)) {
     TIDEGATE_RARE("client: a shard that was replaced knows nothing of what is asked");
     return;
+  }
+  if (const auto refused = lists_.take(header)) {
+    TIDEGATE_RARE("client: a list of ids is not kept where it was");
+    return worker_.resend_unanswered(*refused, effects_);
   }
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
     if (worker_.on_finish_ack(header.shard, code, effects_)) shell_.copied(header.version);
@@ -338,9 +343,12 @@ frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
   return header;
 }
 
-void client_core::send(const worker_effects::send& send) {
+void client_core::send(worker_effects::send send) {
   using kind = worker_effects::send_kind;
   if (moving_.contains(send.shard)) return;  // sent when it has moved
+  const bool may_name = send.kind == kind::push || send.kind == kind::call;
+  if (may_name && tables_.at(send.table).has_rows)
+    if (const auto list = shell_.list_of(send)) send.names_list = lists_.sends(send, *list);
   auto header = header_for(frame_kind::push, send.table, send.shard);
   header.chunk = send.chunk;
   header.count = send.count;
@@ -369,7 +377,7 @@ void client_core::send(const worker_effects::send& send) {
       header.kind = frame_kind::call;
       flag(send.is_final, runtime::frame_flag_final);
       header.payload_bytes = runtime::call_payload_bytes;
-      return shell_.send_call(send.shard, header);
+      return shell_.send_call(send, header);
     case kind::doorbell:
       header.kind = frame_kind::doorbell;
       header.version_buffer = static_cast<std::uint16_t>(send.half);

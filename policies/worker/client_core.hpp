@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
 #include "policies/worker/device_windows.hpp"
+#include "policies/worker/known_lists.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -43,7 +45,13 @@ class client_shell {
                              const runtime::frame_header& header, std::uint64_t priority) = 0;
   // Sends the call of the table's function that is under way, or the request of rows of a part,
   // as the payload; the shell sets its size.
-  virtual void send_call(std::uint32_t shard, const runtime::frame_header& header) = 0;
+  virtual void send_call(const worker_effects::send& call,
+                         const runtime::frame_header& header) = 0;
+  // Returns the list of ids that this push or call of rows, which is sent next, has with it;
+  // nothing where they travel as they are, and where there are none.
+  virtual std::optional<sent_list> list_of(const worker_effects::send& /*send*/) {
+    return std::nullopt;
+  }
   // Maps the parameters of a table's part on a shard. `place`: the payload of an attach_ack.
   // Returns false if they cannot be read here; then frames are used.
   virtual bool map_parameters(std::uint32_t table, const table_part& part,
@@ -194,7 +202,7 @@ class client_core {
   void begin_attach(std::uint32_t table, table_state& state, std::uint32_t shard);
   bool end_attach(table_state& state, std::uint32_t shard);
   void end_move(std::uint32_t shard);
-  void send(const worker_effects::send& send);
+  void send(worker_effects::send send);
 
   client_shell& shell_;
   std::uint64_t token_;
@@ -212,6 +220,7 @@ class client_core {
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
   device_windows devices_;
+  known_lists lists_;
   norm_exchange norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard

@@ -281,10 +281,20 @@ void worker_core::resend(std::uint32_t shard, worker_effects& out) {
   farewell_.resend(shard, out);
 }
 
-void worker_core::resend_pull(std::uint32_t id, std::uint32_t shard, worker_effects& out) {
-  auto* table = tables_.find(id);
-  if (!table || !table->pull.active || exchange_waits()) return;
-  policies::resend_pull(id, *table, shard, ++last_request_, out);
+void worker_core::resend_unanswered(const unanswered& of, worker_effects& out) {
+  auto* table = of.chunk ? tables_.find(of.table, *of.chunk) : tables_.find(of.table);
+  if (!table) return;
+  if (of.clock) {
+    const auto& push = table->pushes[*of.clock % window];
+    if (push.active && push.clock == *of.clock && push.acked[*of.chunk] == 0)
+      policies::repeat_push(of.table, *table, push, *of.chunk, out);
+    return;
+  }
+  if (!table->pull.active || exchange_waits()) return;
+  if (of.chunk)
+    policies::repeat_call(of.table, *table, *of.chunk, ++last_request_, out);
+  else
+    policies::resend_pull(of.table, *table, of.shard, ++last_request_, out);
 }
 
 bool worker_core::is_busy() const {

@@ -68,8 +68,16 @@ class worker_core {
   // Sends what this shard has not answered, over a connection that took the place of a broken
   // one.
   void resend(std::uint32_t shard, worker_effects& out);
-  // Asks that shard again for what of the pull under way it has not answered.
-  void resend_pull(std::uint32_t table, std::uint32_t shard, worker_effects& out);
+  // What has no answer: of the pull of a table that is under way, all of a shard, or the call
+  // for a chunk; or the push of a chunk at a clock.
+  struct unanswered {
+    std::uint32_t table = 0;
+    std::uint32_t shard = 0;
+    std::optional<std::uint32_t> chunk = {};
+    std::optional<std::uint64_t> clock = {};
+  };
+  // Sends it again, if it is not answered.
+  void resend_unanswered(const unanswered& of, worker_effects& out);
   // Sends pushes of a clock only when all of the clocks before it are acknowledged.
   void set_one_clock_in_flight() { credits_.set_one_clock_in_flight(); }
 

@@ -37,6 +37,7 @@ struct worker_effects {
     std::uint32_t half = 0;     // push, doorbell that pushes: half of the double buffer
     float rate = 1.0F;          // push, doorbell that pushes: see worker_core::push()
     bool is_final = false;      // pull, doorbell
+    bool names_list = false;    // push, call of rows: the list of ids is named, not sent
     bool pushes = false;        // doorbell
     bool skips = false;         // doorbell
     bool pulls = false;         // doorbell, push: of the clock after the push

@@ -168,6 +168,24 @@ void resend_push(std::uint32_t id, const worker_table& table, const push_state& 
       push_part(table, part, push, send_of(id, push, part.attached), true, is_due, out);
 }
 
+void repeat_push(std::uint32_t id, const worker_table& table, const push_state& push,
+                 std::uint32_t chunk, worker_effects& out) {
+  const auto is_due = [&](std::uint32_t other) { return other == chunk; };
+  push_part(table, *table.part_at(table.places[chunk].shard), push, send_of(id, push, false),
+            true, is_due, out);
+}
+
+void repeat_call(std::uint32_t id, worker_table& table, std::uint32_t chunk,
+                 std::uint64_t request, worker_effects& out) {
+  auto& pull = table.pull;
+  if (!pull.calls || pull.chunks[chunk] != replied::no) return;
+  pull.requests[chunk] = request;
+  auto send = send_of(id, pull, request, false);
+  send.shard = table.places[chunk].shard;
+  aim(send, table.places[chunk]);
+  out.sends.push_back(send);
+}
+
 void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
                  std::uint64_t request, worker_effects& out) {
   TIDEGATE_RARE("worker: a pull is sent again");

@@ -30,4 +30,10 @@ void resend_push(std::uint32_t id, const worker_table& table, const push_state& 
 void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
                  std::uint64_t request, worker_effects& out);
 
+// Append the frame of one chunk again, of a push or of a pull that calls.
+void repeat_push(std::uint32_t id, const worker_table& table, const push_state& push,
+                 std::uint32_t chunk, worker_effects& out);
+void repeat_call(std::uint32_t id, worker_table& table, std::uint32_t chunk,
+                 std::uint64_t request, worker_effects& out);
+
 }  // namespace tidegate::policies

@@ -168,6 +168,9 @@ enum class planted_bug : std::uint8_t {
   row_change_of_another_history,
   // Mistakes with reductions of tables.
   aggregator_adds_what_is_reduced,
+  // Mistakes with lists of ids that frames name.
+  row_list_taken_for_any_name,
+  row_list_named_after_a_refusal,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -196,6 +199,8 @@ inline constexpr auto planted_lifetime_bug_first = planted_bug::row_evicted_on_t
 inline constexpr auto planted_delta_bug_first = planted_bug::checkpoint_base_removed;
 inline constexpr auto planted_ahead_bug_first = planted_bug::row_erased_not_a_change;
 inline constexpr auto planted_ahead_bug_last = planted_bug::row_change_of_another_history;
+inline constexpr auto planted_list_bug_first = planted_bug::row_list_taken_for_any_name;
+inline constexpr auto planted_list_bug_last = planted_bug::row_list_named_after_a_refusal;
 inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;
 inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 

@@ -40,6 +40,7 @@ void write_again(std::span<std::byte> request, row_request_header header) {
   TIDEGATE_ASSERT(before.kind != row_request_kind::scan, "a request of certain rows");
   header.rows = before.rows;
   header.code_bytes = before.code_bytes;
+  header.name = before.name;
   std::memcpy(request.data(), &header, sizeof header);
 }
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 
+#include "runtime/base/list_name.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/row_batch.hpp"
 #include "runtime/batches/row_changes.hpp"
@@ -33,8 +34,11 @@ struct row_request_header {
   std::uint32_t has_after = 0;  // scan: 1 if the page begins behind the id `after`
   std::uint32_t may_lease = 0;  // gather: 1 if the answer may be a lease
   std::uint64_t after = 0;
-  row_mark since;                // changes
-  std::uint32_t code_bytes = 0;  // of the ids, where they are coded (coded_rows.hpp)
+  row_mark since;  // changes
+  // Of coded rows (coded_rows.hpp): bytes of the code, 0 where the list is named; and its name.
+  std::uint32_t code_bytes = 0;
+  std::uint32_t zero = 0;
+  list_name name;
 };
 
 // A request in the caller's memory.

@@ -46,7 +46,7 @@ void worker_tables::add(const policies::table_grant& grant) {
   if (!table.halves.empty()) return;
   table.grant = grant;
   if (grant.rows.dim > 0) {
-    table.rows = std::make_shared<actors::worker_rows>(grant, welcome_.seed);
+    table.rows = std::make_shared<actors::worker_rows>(grant, welcome_.seed, welcome_.token);
     const auto key = runtime::stream_key(welcome_.seed, grant.name);
     for (const auto& place : grant.places) {
       const auto ids =
@@ -333,12 +333,13 @@ runtime::place_wire worker_tables::place_of_gradients(std::uint32_t) const {
   return wire_of(owner_.id());
 }
 
-actors::sent_payload worker_tables::payload_of(const policies::worker_effects::send& push,
-                                               bool is_here) {
-  const auto& rows = tables_.at(push.table).rows;
-  if (rows) return rows->batch(push.half, push.chunk, is_here);
-  const auto* const first = gradient(push.table, push.half) + push.first;
-  return {.bytes = std::as_bytes(std::span(first, push.elements))};
+actors::sent_payload worker_tables::payload_of(const policies::worker_effects::send& send,
+                                               std::optional<std::uint32_t> moves) {
+  auto& known = tables_.at(send.table);
+  if (known.rows) return actors::payload_of_send(*known.rows, *core_, send, moves);
+  if (send.kind == policies::worker_effects::send_kind::call) return {.bytes = known.function};
+  const auto* const first = gradient(send.table, send.half) + send.first;
+  return {.bytes = std::as_bytes(std::span(first, send.elements))};
 }
 
 std::span<std::byte> worker_tables::room_for(const policies::chunk_place& chunk,

@@ -107,19 +107,19 @@ class worker_tables final : public actors::worker_memory {
   const float* gradient(std::uint32_t table, std::uint32_t half) const {
     return tables_.at(table).halves[half]->data();
   }
-  actors::sent_payload payload_of(const policies::worker_effects::send& push,
-                                  bool is_here) override;
+  actors::sent_payload payload_of(const policies::worker_effects::send& send,
+                                  std::optional<std::uint32_t> moves) override;
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
   // A call of the table's sum begins, and has ended: it is checked against what was read where
   // the version is the same for sure.
   void begin_call(std::uint32_t table);
   void check_call(std::uint32_t table) const;
-  actors::sent_payload call_of(std::uint32_t table, std::uint32_t chunk,
-                               std::optional<std::uint32_t> moves) override {
-    auto& known = tables_.at(table);
-    if (!known.rows) return {.bytes = known.function};
-    return known.rows->request(actors::kind_of_pull(*core_, table), chunk, moves);
+  std::optional<policies::sent_list> list_of(const policies::worker_effects::send& send,
+                                             bool is_here) override {
+    const auto& rows = tables_.at(send.table).rows;
+    if (!rows) return std::nullopt;
+    return actors::list_of_send(*rows, *core_, send, is_here);
   }
   std::span<std::byte> room_for_results(const policies::chunk_place& chunk, std::uint32_t table,
                                         std::uint64_t bytes) override {

@@ -15,13 +15,14 @@ using runtime::row_part;
 
 constexpr std::uint32_t row_floats = 40;
 constexpr std::uint64_t job_seed = 5;
+constexpr std::uint64_t job_token = 6;
 constexpr auto for_use = worker_rows::pull_kind::for_use;
 constexpr auto ahead = worker_rows::pull_kind::ahead;
 
 // A worker, and the only part of its table as the shard has it.
 class rows_of_a_worker : public testing::Test {
  protected:
-  rows_of_a_worker() : rows_(grant(), job_seed) {
+  rows_of_a_worker() : rows_(grant(), job_seed, job_token) {
     std::iota(ids_.begin(), ids_.end(), 1);
     out_.resize(ids_.size() * row_floats);
     move();
@@ -46,7 +47,8 @@ class rows_of_a_worker : public testing::Test {
   void step() {
     const auto parts = rows_.write_push(0, ids_, std::vector<float>(out_.size(), 1.0F));
     ASSERT_TRUE(parts);
-    const auto batch = runtime::read_row_batch(rows_.batch(0, 0, true).bytes, row_floats);
+    EXPECT_EQ(rows_.pushed_list(0, 0, true), std::nullopt);
+    const auto batch = runtime::read_row_batch(rows_.batch(0, 0, false).bytes, row_floats);
     const runtime::batch_merger::input input{0, *batch};
     ASSERT_TRUE(
         part_
@@ -56,13 +58,17 @@ class rows_of_a_worker : public testing::Test {
     ++version_;
   }
 
+  sent_payload send(worker_rows::pull_kind kind, std::optional<std::uint32_t> moves) {
+    if (!moves) rows_.pulled_list(kind, 0);
+    return rows_.request(kind, 0, moves, false);
+  }
   // A request as a shard reads it, in this memory where it was coded.
   static runtime::row_request request_in(const sent_payload& sent,
                                          runtime::cache_lines& memory) {
     if (!sent.is_coded) return *runtime::read_row_request(sent.bytes);
     runtime::id_coder coder;
     const auto coded = *runtime::read_coded_request(sent.bytes);
-    const auto ids = *coder.decode(coded.code, coded.header.rows);
+    const auto ids = *coder.decode(coded.list.code, coded.list.ids);
     const auto plain = memory.resize(runtime::gather_request_bytes(ids.size()));
     runtime::write_request(coded.header, ids, plain);
     return *runtime::read_row_request(plain);
@@ -70,7 +76,7 @@ class rows_of_a_worker : public testing::Test {
   // The shard answers what the worker asks it. Returns how many bytes that were; 0: refused.
   std::size_t answer(std::optional<std::uint32_t> moves) {
     runtime::cache_lines memory;
-    const auto request = request_in(rows_.request(for_use, 0, moves), memory);
+    const auto request = request_in(send(for_use, moves), memory);
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     const auto bytes = part_->answer(version_, request, into);
@@ -92,7 +98,7 @@ class rows_of_a_worker : public testing::Test {
     ASSERT_TRUE(asked);
     ASSERT_EQ(*asked, worker_rows::part_list{0});
     runtime::cache_lines memory;
-    const auto request = request_in(rows_.request(ahead, 0, {}), memory);
+    const auto request = request_in(send(ahead, {}), memory);
     runtime::cache_lines room;
     const auto into = room.resize(part_->answer_bytes(request));
     ASSERT_EQ(part_->answer(version_, request, into), into.size());
@@ -100,7 +106,7 @@ class rows_of_a_worker : public testing::Test {
     ASSERT_EQ(place.size(), into.size());
     if (!arrives) {
       std::fill_n(place.begin(), place.size() / 2, std::byte{1});
-      rows_.request(ahead, 0, {});  // it is asked for again
+      send(ahead, {});  // it is asked for again
       return;
     }
     std::copy(into.begin(), into.end(), place.begin());
@@ -224,7 +230,7 @@ TEST_F(rows_of_a_worker, read_in_place_are_not_asked_for_ahead) {
 TEST_F(rows_of_a_worker, a_lease_that_was_not_asked_for_is_refused) {
   step();
   ASSERT_TRUE(rows_.write_gather(ids_));
-  rows_.request(for_use, 0, {});
+  send(for_use, {});
   std::vector<std::byte> lease(runtime::row_lease_bytes);
   runtime::encode({.place = part_->table().place(), .version = part_->table().view().version()},
                   lease);

@@ -119,7 +119,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_lease_not_checked, 764},
       {bug::row_lease_of_another_version, 76},
       {bug::row_evicted_on_the_primary_only, 9},
-      {bug::row_evicted_not_noted, 59},
+      {bug::row_evicted_not_noted, 251},
       {bug::row_evicted_by_number, 1},
       {bug::row_admitted_keeps_its_count, 1},
       {bug::row_candidates_not_handed_over, 34},
@@ -132,6 +132,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_change_of_the_same_clock_missed, 2},
       {bug::row_change_of_another_history, 1175},
       {bug::aggregator_adds_what_is_reduced, 1},
+      {bug::row_list_taken_for_any_name, 1},
+      {bug::row_list_named_after_a_refusal, 2},
   };
   return seeds;
 }

@@ -33,6 +33,7 @@ std::vector<scenario> mix_for(planted_bug bug) {
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
     if (bug == runtime::planted_reduction_bug) return of.reductions == 0;
+    if (bug >= runtime::planted_list_bug_first) return of.ahead == 0;
     if (of.reductions > 0) return true;
     if (bug >= runtime::planted_ahead_bug_first) return of.ahead == 0;
     if (of.ahead > 0) return true;
@@ -143,6 +144,9 @@ INSTANTIATE_TEST_SUITE_P(row_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(ahead_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_ahead_bug_first),
                                         static_cast<int>(runtime::planted_ahead_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(list_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_list_bug_first),
+                                        static_cast<int>(runtime::planted_list_bug_last) + 1));
 INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
                          testing::Values(static_cast<int>(runtime::planted_reduction_bug)));
 

@@ -53,12 +53,22 @@ TEST(shard_calls, a_call_that_comes_again_is_answered_under_the_new_number) {
 TEST(shard_calls, a_call_that_was_cut_off_has_a_place_again) {
   auto core = make_core({consistency_kind::bsp, 0}, 1);
   EXPECT_EQ(core.begin_call(tag(0, 0), bytes).kind, verdict::take);
-  core.cancel_call(tag(0, 0));
+  EXPECT_EQ(core.cancel_call(tag(0, 0)), tag(0, 0).request);
   EXPECT_EQ(core.begin_call(again(tag(0, 0)), bytes).kind, verdict::take);
   shard_effects out;
   core.call(again(tag(0, 0)), 3, false, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
   EXPECT_EQ(all<reply>(out)[0].tag, again(tag(0, 0)));
+}
+
+// A later number of the same call has been dropped, as the first was on its way.
+TEST(shard_calls, a_call_that_is_cancelled_has_the_last_number) {
+  auto core = make_core({consistency_kind::bsp, 0}, 1);
+  EXPECT_EQ(core.begin_call(tag(0, 0), bytes).kind, verdict::take);
+  EXPECT_EQ(core.begin_call(again(tag(0, 0)), bytes).kind, verdict::drop);
+  EXPECT_EQ(core.cancel_call(tag(0, 0)), again(tag(0, 0)).request);
+  EXPECT_EQ(core.begin_call(again(tag(0, 0), 2), bytes).kind, verdict::take);
+  EXPECT_EQ(core.cancel_call(again(tag(0, 0), 2)), again(tag(0, 0), 2).request);
 }
 
 TEST(shard_calls, a_call_that_is_not_right_is_refused) {

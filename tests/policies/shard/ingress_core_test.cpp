@@ -224,6 +224,30 @@ TEST_F(ingress_of_two, a_push_that_is_cut_off_is_asked_for) {
   EXPECT_TRUE(arrive(push));
 }
 
+// Its list of ids is named, and not kept: with the list it comes again.
+TEST_F(ingress_of_two, what_was_refused_for_its_payload_may_come_again) {
+  auto push = exchange(1, 1);
+  push.flags = 0;
+  auto call = header_of(frame_kind::call, tag(1, 0), reply_code::ok);
+  call.payload_bytes = runtime::call_payload_bytes;
+  auto next = call;
+  ++next.request;
+  EXPECT_TRUE(ingress_.place(push) && ingress_.place(call));
+  EXPECT_FALSE(ingress_.place(next)) << "the same call is on its way";
+  for (const auto& refused : {push, call})
+    ingress_.refuse_payload(refused, reply_code::unknown_list);
+  while (std::exchange(shell_.goes_on, false)) ingress_.go_on();
+  ASSERT_EQ(shell_.frames.size(), 2U);
+  for (const auto& [peer, header] : shell_.frames) {
+    EXPECT_EQ(header.code, static_cast<std::uint32_t>(reply_code::unknown_list));
+    EXPECT_TRUE(header.kind != frame_kind::pull_reply || header.request == next.request);
+  }
+  EXPECT_TRUE(arrive(push));
+  EXPECT_FALSE(arrive(push)) << "once";
+  ++next.request;
+  EXPECT_TRUE(ingress_.place(next));
+}
+
 TEST_F(ingress_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_is_there) {
   auto unknown = tag(1, 0);
   unknown.table = 6;

@@ -102,5 +102,46 @@ TEST(pull_ahead, ends_with_the_pull_that_waits_when_a_push_is_refused) {
   EXPECT_EQ(ended, (std::vector<operation>{1, 4, 2}));
 }
 
+// What was refused for its form is sent once more, under a new number, and nothing else is.
+TEST(a_call_of_a_chunk, is_repeated_by_itself) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.pull(3, 1, extent::as_policy, out, std::nullopt, asked::results), errc::ok);
+  const auto request = out.sends[0].request;
+  answer(core, 0, request, out);
+  out.clear();
+  core.resend_unanswered({.table = 3, .chunk = 0}, out);
+  core.resend_unanswered({.table = 3, .chunk = 9}, out);
+  core.resend_unanswered({.table = 4, .chunk = 1}, out);
+  EXPECT_TRUE(out.sends.empty()) << "it is answered, or nobody asked";
+  core.resend_unanswered({.table = 3, .chunk = 1}, out);
+  ASSERT_EQ(out.sends.size(), 1U);
+  EXPECT_EQ(out.sends[0].kind, kind::call);
+  EXPECT_EQ(out.sends[0].chunk, 1U);
+  EXPECT_GT(out.sends[0].request, request);
+  EXPECT_FALSE(core.expects_reply(3, 1, request));
+  answer(core, 1, out.sends[0].request, out);
+  ASSERT_EQ(out.dones.size(), 1U);
+}
+
+TEST(a_push_of_a_chunk, is_repeated_by_itself) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  core.on_ack(3, 0, 0, reply_code::ok, out);
+  out.clear();
+  core.resend_unanswered({.table = 3, .chunk = 0, .clock = 0}, out);
+  core.resend_unanswered({.table = 3, .chunk = 1, .clock = 1}, out);
+  core.resend_unanswered({.table = 3, .chunk = 9, .clock = 0}, out);
+  EXPECT_TRUE(out.sends.empty()) << "it is acknowledged, or nobody pushed";
+  core.resend_unanswered({.table = 3, .chunk = 1, .clock = 0}, out);
+  ASSERT_EQ(out.sends.size(), 1U);
+  EXPECT_EQ(out.sends[0].kind, kind::push);
+  EXPECT_EQ(out.sends[0].chunk, 1U);
+  EXPECT_EQ(out.sends[0].clock, 0U);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
+  EXPECT_EQ(out.dones.size(), 1U);
+}
+
 }  // namespace
 }  // namespace tidegate::policies

@@ -13,6 +13,8 @@
 namespace tidegate::runtime {
 namespace {
 
+constexpr std::uint64_t names = 17;  // their key
+
 // A batch with room before it for the other form of its ids.
 struct batch_in_room {
   static constexpr std::uint32_t dim = 3;
@@ -46,17 +48,18 @@ TEST(coded_rows, a_batch_keeps_its_ids_and_its_values_where_they_are) {
     batch_in_room in_room(ids);
     const std::vector<float> before(in_room.values.begin(), in_room.values.end());
     id_coder coder;
-    const auto coded = coder.encode_batch(in_room.memory.bytes(), in_room.batch);
+    const auto coded =
+        coder.encode_batch(in_room.memory.bytes(), in_room.batch, names).with_list;
     const auto read = read_coded_batch(coded, batch_in_room::dim);
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(coded.data() + read->values_at,
               reinterpret_cast<std::byte*>(in_room.values.data()));
     EXPECT_TRUE(std::equal(before.begin(), before.end(), in_room.values.begin()));
-    const auto decoded = coder.decode(read->code, read->rows);
+    const auto decoded = coder.decode(read->list.code, read->list.ids);
     ASSERT_TRUE(decoded);
     EXPECT_TRUE(std::equal(ids.begin(), ids.end(), decoded->begin(), decoded->end()));
     if (rows >= 100) {
-      EXPECT_LT(coded.size(), in_room.batch.size() - rows * 5);
+      EXPECT_LT(coded.size(), in_room.batch.size() - rows * 5 + 64);
     }
   }
 }
@@ -69,7 +72,8 @@ TEST(coded_rows, ids_that_lie_far_apart_have_room) {
     std::sort(ids.begin(), ids.end());
     batch_in_room in_room(ids);
     id_coder coder;
-    const auto coded = coder.encode_batch(in_room.memory.bytes(), in_room.batch);
+    const auto coded =
+        coder.encode_batch(in_room.memory.bytes(), in_room.batch, names).with_list;
     EXPECT_TRUE(read_coded_batch(coded, batch_in_room::dim));
   }
 }
@@ -80,13 +84,13 @@ TEST(coded_rows, a_request_comes_back) {
   const auto room = begin_gather(plain.bytes(), 300);
   std::copy(ids.begin(), ids.end(), room.begin());
   batch_memory into(coded_request_bytes_max(ids.size()));
-  const auto coded = id_coder::encode_request(plain.bytes(), into.bytes());
+  const auto coded = id_coder::encode_request(plain.bytes(), into.bytes(), names).with_list;
   EXPECT_LT(coded.size(), plain.bytes().size() / 8);
   ask_changes(coded, {.history = 3, .clock = 4});
   const auto read = read_coded_request(coded);
   ASSERT_TRUE(read) << read.error().message();
   id_coder coder;
-  const auto decoded = coder.decode(read->code, read->header.rows);
+  const auto decoded = coder.decode(read->list.code, read->list.ids);
   ASSERT_TRUE(decoded);
   batch_memory back(gather_request_bytes(ids.size()));
   write_request(read->header, *decoded, back.bytes());
@@ -97,10 +101,53 @@ TEST(coded_rows, a_request_comes_back) {
   EXPECT_TRUE(std::equal(ids.begin(), ids.end(), request->ids.begin(), request->ids.end()));
 }
 
+// Both may be on their way at once.
+TEST(coded_rows, a_batch_with_the_name_of_its_list_lies_in_the_one_with_the_list) {
+  const auto ids = multiples(1000, 70);
+  batch_in_room in_room(ids);
+  id_coder coder;
+  const auto forms = coder.encode_batch(in_room.memory.bytes(), in_room.batch, names);
+  EXPECT_EQ(forms.with_name.data() + forms.with_name.size(),
+            forms.with_list.data() + forms.with_list.size());
+  EXPECT_EQ(forms.with_name.size(), 64 + row_values_bytes(70, batch_in_room::dim));
+  EXPECT_EQ(forms.name, name_list(ids, names));
+  const auto named = read_coded_batch(forms.with_name, batch_in_room::dim);
+  const auto listed = read_coded_batch(forms.with_list, batch_in_room::dim);
+  ASSERT_TRUE(named && listed);
+  EXPECT_TRUE(named->list.is_named());
+  EXPECT_FALSE(listed->list.is_named());
+  for (const auto& read : {*named, *listed}) {
+    EXPECT_EQ(read.list.ids, 70U);
+    EXPECT_EQ(read.list.name, forms.name);
+  }
+  EXPECT_EQ(forms.with_name.data() + named->values_at,
+            reinterpret_cast<std::byte*>(in_room.values.data()));
+  EXPECT_EQ(forms.with_list.data() + listed->values_at,
+            reinterpret_cast<std::byte*>(in_room.values.data()));
+}
+
+TEST(coded_rows, a_request_with_the_name_of_its_list_is_a_line) {
+  const auto ids = multiples(7, 300);
+  batch_memory plain(gather_request_bytes(ids.size()));
+  const auto room = begin_gather(plain.bytes(), 300);
+  std::copy(ids.begin(), ids.end(), room.begin());
+  batch_memory into(coded_request_bytes_max(ids.size()));
+  const auto forms = id_coder::encode_request(plain.bytes(), into.bytes(), names);
+  ASSERT_EQ(forms.with_name.size(), 64U);
+  ask_changes(forms.with_name, {.history = 3, .clock = 4});
+  const auto read = read_coded_request(forms.with_name);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_TRUE(read->list.is_named());
+  EXPECT_EQ(read->list.ids, 300U);
+  EXPECT_EQ(read->list.name, name_list(ids, names));
+  EXPECT_EQ(read->header.kind, row_request_kind::changes);
+  EXPECT_FALSE(read_coded_request(forms.with_list)->list.is_named());
+}
+
 TEST(coded_rows, of_another_size_or_width_are_refused) {
   batch_in_room in_room(multiples(9, 50));
   id_coder coder;
-  const auto coded = coder.encode_batch(in_room.memory.bytes(), in_room.batch);
+  const auto coded = coder.encode_batch(in_room.memory.bytes(), in_room.batch, names).with_list;
   EXPECT_EQ(read_coded_batch(coded, batch_in_room::dim + 1).error().code(), errc::corrupt);
   EXPECT_FALSE(read_coded_batch(coded.first(coded.size() - 64), batch_in_room::dim));
   EXPECT_FALSE(read_coded_batch(coded.first(64), batch_in_room::dim));
@@ -115,7 +162,7 @@ TEST(coded_rows, damaged_bytes_do_no_harm) {
   rng random(6);
   batch_in_room in_room(multiples(9, 50));
   id_coder coder;
-  const auto whole = coder.encode_batch(in_room.memory.bytes(), in_room.batch);
+  const auto whole = coder.encode_batch(in_room.memory.bytes(), in_room.batch, names).with_list;
   for (int i = 0; i < 20'000; ++i) {
     batch_memory memory(whole.size());
     const auto bytes = memory.bytes();
@@ -124,7 +171,7 @@ TEST(coded_rows, damaged_bytes_do_no_harm) {
       bytes[random.below(i % 2 == 0 ? 16 : 150)] = static_cast<std::byte>(random.below(256));
     const auto read = read_coded_batch(bytes, batch_in_room::dim);
     if (!read) continue;
-    if (const auto ids = coder.decode(read->code, read->rows)) {
+    if (const auto ids = coder.decode(read->list.code, read->list.ids)) {
       EXPECT_TRUE(ids_ascend(*ids));
     }
   }
@@ -133,11 +180,11 @@ TEST(coded_rows, damaged_bytes_do_no_harm) {
 TEST(coded_rows, allocate_nothing_once_warm) {
   id_coder coder;
   batch_in_room first(multiples(9, 500)), second(multiples(11, 400));
-  coder.encode_batch(first.memory.bytes(), first.batch);
+  coder.encode_batch(first.memory.bytes(), first.batch, names);
   const auto before = tests::allocations();
-  const auto coded = coder.encode_batch(second.memory.bytes(), second.batch);
+  const auto coded = coder.encode_batch(second.memory.bytes(), second.batch, names).with_list;
   const auto read = read_coded_batch(coded, batch_in_room::dim);
-  const bool comes_back = read && coder.decode(read->code, read->rows);
+  const bool comes_back = read && coder.decode(read->list.code, read->list.ids);
   EXPECT_EQ(tests::allocations(), before);
   EXPECT_TRUE(comes_back);
 }
