@@ -29,10 +29,11 @@ class pushed_batch {
     return batch_;
   }
 
-  // The batch is sent next. Returns the list of its ids, where they are coded. `key`: of names.
-  std::optional<policies::sent_list> list(bool is_here, runtime::id_coder& coder,
+  // The batch is sent next, with its ids as they are (`is_plain`) or coded, if it is the first
+  // time. Returns the list of its ids, where they are coded. `key`: of names.
+  std::optional<policies::sent_list> list(bool is_plain, runtime::id_coder& coder,
                                           std::uint64_t key) {
-    if (!is_sent_ && !is_here) {
+    if (!is_sent_ && !is_plain) {
       forms_ = coder.encode_batch(room_, batch_, key);
       is_coded_ = true;
     }

@@ -20,12 +20,12 @@ void rows_ahead::ask(const runtime::batch_writer& sorted,
   }
 }
 
-sent_payload rows_ahead::request(std::uint32_t number, bool is_here, bool names_list) {
+sent_payload rows_ahead::request(std::uint32_t number, bool is_plain, bool names_list) {
   auto& part = parts_[number];
   part.state = answer_state::none;
-  const auto request = is_here ? part.request.plain() : part.request.coded(names_list);
+  const auto request = is_plain ? part.request.plain() : part.request.coded(names_list);
   runtime::ask_changes(request, {});
-  return {.bytes = request, .is_coded = !is_here};
+  return {.bytes = request, .is_coded = !is_plain};
 }
 
 std::span<std::byte> rows_ahead::room(std::uint32_t number, std::uint64_t bytes) {

@@ -30,8 +30,8 @@ class rows_ahead {
   // with room for their answers.
   void ask(const runtime::batch_writer& sorted, std::span<const std::uint32_t> asked);
   // The request for a part, which is sent now, perhaps again: no answer to one before arrives
-  // any more. `is_here`: its shard is on this host; if not, list() has been called.
-  sent_payload request(std::uint32_t part, bool is_here, bool names_list);
+  // any more. `is_plain`: its ids are sent as they are; if not, list() has been called.
+  sent_payload request(std::uint32_t part, bool is_plain, bool names_list);
   policies::sent_list list(std::uint32_t part, std::uint64_t key) {
     return parts_[part].request.list(key);
   }

@@ -141,8 +141,8 @@ std::optional<policies::sent_list> worker_rows::pulled_list(pull_kind kind,
 
 sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
                                   std::optional<std::uint32_t> moves, bool names_list) {
-  const bool is_here = moves.has_value();
-  if (kind == pull_kind::ahead) return ahead_.request(part, is_here, names_list);
+  const bool is_plain = sends_plain_ids(moves.has_value());
+  if (kind == pull_kind::ahead) return ahead_.request(part, is_plain, names_list);
   auto& asked = requests_[part];
   if (answers_[part].is_page) return {.bytes = asked.plain()};
   auto& place = places_[part];
@@ -152,9 +152,9 @@ sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
                         ? std::nullopt
                         : ahead_.mark_of(part, asked.ids());
   place.asks_changes = mark.has_value();
-  const auto request = is_here ? asked.plain() : asked.coded(names_list);
+  const auto request = is_plain ? asked.plain() : asked.coded(names_list);
   mark ? runtime::ask_changes(request, *mark) : runtime::ask_values(request, place.may_lease);
-  return {.bytes = request, .is_coded = !is_here};
+  return {.bytes = request, .is_coded = !is_plain};
 }
 
 worker_rows::outcome worker_rows::scatter(std::span<float> out) {

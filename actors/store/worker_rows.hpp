@@ -40,6 +40,10 @@ class worker_rows {
 
   std::uint32_t dim() const noexcept { return dim_; }
   std::uint32_t parts() const noexcept { return parts_; }
+  // Returns true if ids go to a shard as they are. `is_here`: it is on this host.
+  bool sends_plain_ids(bool is_here) const noexcept {
+    return is_here || dim_ > runtime::coded_dim_most;
+  }
 
   // Writes a push to this half, whose push before is acknowledged: `dim` gradients of each id,
   // those of equal ids summed in their order. Returns the parts that have a batch, ascending.
@@ -51,7 +55,7 @@ class worker_rows {
   // `is_here`: its shard is on this host.
   std::optional<policies::sent_list> pushed_list(std::uint32_t half, std::uint32_t part,
                                                  bool is_here) {
-    return batches_[half][part].list(is_here, coder_, token_);
+    return batches_[half][part].list(sends_plain_ids(is_here), coder_, token_);
   }
   // Returns what is sent, with the list or with its name.
   sent_payload batch(std::uint32_t half, std::uint32_t part, bool names_list) const {
@@ -169,7 +173,7 @@ inline std::optional<policies::sent_list> list_of_send(
     const policies::worker_effects::send& send, bool is_here) {
   if (send.kind == policies::worker_effects::send_kind::push)
     return rows.pushed_list(send.half, send.chunk, is_here);
-  if (is_here) return std::nullopt;
+  if (rows.sends_plain_ids(is_here)) return std::nullopt;
   return rows.pulled_list(kind_of_pull(core, send.table), send.chunk);
 }
 

@@ -237,6 +237,26 @@ TEST_F(rows_of_a_worker, a_lease_that_was_not_asked_for_is_refused) {
   EXPECT_FALSE(take(lease));
 }
 
+TEST(rows_of_a_table, have_coded_ids_between_hosts_if_they_are_short) {
+  for (const auto dim : {1U, runtime::coded_dim_most, runtime::coded_dim_most + 1}) {
+    policies::table_grant grant;
+    grant.name = "user";
+    grant.elements = 1;
+    grant.rows.dim = dim;
+    worker_rows rows(grant, job_seed, job_token);
+    const std::vector<std::uint64_t> ids = {3, 5, 9};
+    ASSERT_TRUE(rows.write_push(0, ids, std::vector<float>(ids.size() * dim, 1.0F)));
+    ASSERT_TRUE(rows.write_gather(ids));
+    const bool is_short = dim <= runtime::coded_dim_most;
+    EXPECT_EQ(rows.sends_plain_ids(false), !is_short);
+    EXPECT_EQ(rows.pushed_list(0, 0, false).has_value(), is_short);
+    EXPECT_EQ(rows.batch(0, 0, false).is_coded, is_short);
+    if (is_short) rows.pulled_list(for_use, 0);
+    EXPECT_EQ(rows.request(for_use, 0, std::nullopt, false).is_coded, is_short) << dim;
+    EXPECT_TRUE(rows.sends_plain_ids(true)) << "on this host";
+  }
+}
+
 TEST_F(rows_of_a_worker, pages_are_never_leased) {
   step();
   ASSERT_TRUE(rows_.write_gather(ids_));
