@@ -33,7 +33,7 @@ namespace tidegate::runtime {
 
 // Ids of rows with more values are sent as they are: coding would save less than a tenth of the
 // bytes, and costs a shard a sixth of its time (docs/measurements/rows.md).
-inline constexpr std::uint32_t coded_dim_most = 8;
+inline constexpr std::uint32_t coded_dim_most = 12;
 
 struct coded_batch_header {
   std::uint32_t rows = 0;

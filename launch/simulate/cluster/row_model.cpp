@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/batches/coded_rows.hpp"
 #include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::sim {
+
+static_assert(row_dim <= runtime::coded_dim_most, "simulated rows have coded ids");
 
 namespace {
 
