@@ -12,6 +12,7 @@
 
 #include "runtime/base/rng.hpp"
 #include "runtime/optimizers/registry.hpp"
+#include "tests/runtime/kernels/tree_of_numbers.hpp"
 #include "tests/runtime/kernels/vector_width.hpp"
 #include "tests/support/allocations.hpp"
 
@@ -31,16 +32,6 @@ float combined(reduction by, float a, float b) {
   if (by == reduction::product) return a * b;
   if (by == reduction::any) return a != 0 ? a : b;
   return a == 0 ? a : b;
-}
-
-// Numbers of ranks 0, 1, 2, ..., each by itself, along the tree over ranks [lo, lo + span).
-std::optional<float> of_tree(reduction by, const std::vector<std::optional<float>>& of_ranks,
-                             std::size_t lo, std::size_t span) {
-  if (span == 1) return lo < of_ranks.size() ? of_ranks[lo] : std::nullopt;
-  const auto left = of_tree(by, of_ranks, lo, span / 2);
-  const auto right = of_tree(by, of_ranks, lo + span / 2, span / 2);
-  if (!left || !right) return left ? left : right;
-  return combined(by, *left, *right);
 }
 
 struct pushes {
@@ -65,7 +56,8 @@ struct pushes {
       const auto value = static_cast<const float*>(input.data)[i];
       if (!is_gap(value)) of_ranks[input.rank] = value;
     }
-    return of_tree(by, of_ranks, 0, of_ranks.size());
+    return of_tree([&](float a, float b) { return combined(by, a, b); }, of_ranks, 0,
+                   of_ranks.size());
   }
 
   std::vector<std::vector<float>> all;

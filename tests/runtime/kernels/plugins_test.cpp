@@ -11,6 +11,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/kernels/gaps.hpp"
 #include "runtime/optimizers/registry.hpp"
+#include "tests/runtime/kernels/tree_of_numbers.hpp"
 #include "tests/support/allocations.hpp"
 #include "tests/support/plugin_rules.hpp"
 
@@ -42,18 +43,12 @@ struct pushes {
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       inputs.push_back({.data = all[rank].data(), .rank = rank});
   }
-  // Along the tree over ranks [lo, lo + span).
   template <class Combine>
-  std::optional<float> of_tree(const Combine& combine, std::size_t i, std::size_t lo,
-                               std::size_t span) const {
-    if (span == 1) {
-      if (lo >= all.size() || is_gap(all[lo][i])) return std::nullopt;
-      return all[lo][i];
-    }
-    const auto left = of_tree(combine, i, lo, span / 2);
-    const auto right = of_tree(combine, i, lo + span / 2, span / 2);
-    if (!left || !right) return left ? left : right;
-    return combine(*left, *right);
+  std::optional<float> expected(const Combine& combine, std::size_t i) const {
+    std::vector<std::optional<float>> of_ranks;
+    for (const auto& values : all)
+      of_ranks.push_back(is_gap(values[i]) ? std::nullopt : std::optional(values[i]));
+    return of_tree(combine, of_ranks, 0, 8);
   }
 
   std::vector<std::vector<float>> all;
@@ -76,7 +71,7 @@ TEST_F(kernel_plugins, combine_along_the_tree) {
         std::vector<float> out(n);
         tree_reduce(pushed.inputs, out.data(), n, rule);
         for (std::size_t i = 0; i < n; ++i) {
-          const auto expected = pushed.of_tree(tests::strongest_of, i, 0, 8).value_or(gap());
+          const auto expected = pushed.expected(tests::strongest_of, i).value_or(gap());
           ASSERT_EQ(std::memcmp(&out[i], &expected, sizeof expected), 0)
               << ranks << " ranks, element " << i;
         }
@@ -109,8 +104,8 @@ TEST_F(kernel_plugins, make_steps_of_what_the_gradients_come_to) {
                           .n = n,
                           .sum = ranks > 1 ? sum.data() : nullptr});
             for (std::size_t i = 0; i < n; ++i) {
-              const auto g = reduces ? pushed.of_tree(tests::strongest_of, i, 0, 8)
-                                     : pushed.of_tree(added, i, 0, 8);
+              const auto g =
+                  reduces ? pushed.expected(tests::strongest_of, i) : pushed.expected(added, i);
               tests::blended expected{w[i], a[i], b[i]};
               if (g) expected.step(options, std::clamp(0.5F * *g, -0.75F, 0.75F), step);
               ASSERT_EQ(after[i], expected.w) << "element " << i << " of " << n;
