@@ -142,10 +142,14 @@ void aggregator_shell::on_peer_lost(const peer_lost_event& event) {
 bool aggregator_shell::reconnect(std::uint32_t shard) {
   const auto connected = home_.connect(upstream_addresses_[shard]);
   if (!connected) return false;
-  std::vector<policies::send_name> dropped;
-  ingress_.sender().drop(upstream_[shard], dropped);
+  drop_waiting(shard);
   home_.link().disconnect(std::exchange(upstream_[shard], *connected));
   return true;
+}
+
+void aggregator_shell::drop_waiting(std::uint32_t shard) {
+  std::vector<policies::send_name> dropped;
+  ingress_.sender().drop(upstream_[shard], dropped);
 }
 
 // Parameters go to where members read them.
@@ -200,7 +204,7 @@ void aggregator_shell::on_frame(frame_event& event) {
     reply_lost(header);
   } else if (policies::aggregator_core::is_resend(header)) {
     frames_.clear();
-    core_.on_resend(header, frames_);
+    if (core_.on_resend(header, frames_)) drop_waiting(header.shard);
     post(0, {});
   } else if (policies::norm_exchange::is_of_norm(header)) {
     frames_.clear();

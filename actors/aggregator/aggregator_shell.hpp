@@ -71,6 +71,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
     looks_.ask(is_mending(), [this] { return core_.is_busy(); });
   }
   bool reconnect(std::uint32_t shard);
+  void drop_waiting(std::uint32_t shard);
   void say_farewell();
   // Posts frames_; `from`: the inputs of their sums.
   void post(std::uint32_t slot, inputs from);

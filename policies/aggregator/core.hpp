@@ -152,8 +152,9 @@ class aggregator_core {
   // Takes in what a shard tells of the norm of a clock (norm_exchange::is_of_norm), and
   // answers.
   void on_norm(const runtime::frame_header& header, std::vector<upstream_frame>& out);
-  // Answers it, and sends again what upstream has lost.
-  void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
+  // Answers it, and sends again what upstream has lost. Returns true if that is all that has no
+  // answer, with sums that may wait to be sent as it is.
+  bool on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
 
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);

@@ -96,27 +96,28 @@ bool aggregator_core::is_resend(const runtime::frame_header& header) {
 }
 
 // Upstream may have lost our attempt, if it had no connection to answer over.
-void aggregator_core::on_resend(const runtime::frame_header& header,
+bool aggregator_core::on_resend(const runtime::frame_header& header,
                                 std::vector<upstream_frame>& out) {
   const auto shard = std::uint32_t{header.shard};
   if (!is_open() || header.job != job_.token || shard >= job_.upstream_epochs.size() ||
       header.epoch != job_.upstream_epochs[shard])
-    return;
+    return false;
   const bool planted =
       runtime::is_planted(runtime::planted_bug::sums_not_resent_after_reconnect);
   if (header.kind == frame_kind::resent) {
     const bool lost_nothing = reconnects_.lost_nothing(shard);
-    if (reconnects_.answered(shard, header.request) && !lost_nothing && !planted)
-      resend(shard, out);
-    return;
+    const bool lost = reconnects_.answered(shard, header.request) && !lost_nothing && !planted;
+    if (lost) resend(shard, out);
+    return lost;
   }
   if (header.request != 0) out.push_back(resend_frame(kind::resent, shard, header.request));
   reconnects_.lost_something(shard);
   const auto attempt = reconnects_.attempt_of(shard);
   if (attempt != 0) out.push_back(resend_frame(kind::resend, shard, attempt));
-  if (!planted && !reconnects_.is_broken(shard) &&
-      reconnects_.is_unserved(shard, header.request))
-    resend(shard, out);
+  const bool lost = !planted && !reconnects_.is_broken(shard) &&
+                    reconnects_.is_unserved(shard, header.request);
+  if (lost) resend(shard, out);
+  return lost;
 }
 
 upstream_frame aggregator_core::resend_frame(kind of, std::uint32_t shard,
