@@ -16,7 +16,7 @@
   X(proximal, 7)
 
 // Those that step rows and no dense table: a formula of theirs is of a whole row
-// (runtime/rows/row_formulas.hpp), and of_rows.hpp has the rest.
+// (row_formulas.hpp), and of_rows.hpp has the rest.
 #define TIDEGATE_ROW_OPTIMIZERS(X) \
   X(rowwise_adagrad, 8)            \
   X(ftrl, 9)                       \

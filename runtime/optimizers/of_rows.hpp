@@ -1,5 +1,5 @@
 // Optimizers of rows alone: what is known of them besides their formulas, which are of a row as
-// a whole (runtime/rows/row_formulas.hpp).
+// a whole (row_formulas.hpp).
 #pragma once
 
 #include "runtime/optimizers/optimizer.hpp"

@@ -1,15 +1,16 @@
 // One optimizer step of each row of a batch, on vectors: internal to this folder, and the
 // roofline of `tidegate bench rows`. It asks for the rows ahead of the one that it is at, runs
 // the widest version that the machine has, and the bits do not depend on it: they are those of
-// row_formulas.hpp. Pure function over the caller's memory, any thread. No allocation.
+// runtime/kernels/row_step.hpp. Pure function over the caller's memory, any thread. No
+// allocation.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "runtime/kernels/row_optimizer.hpp"
 #include "runtime/rows/row_layout.hpp"
-#include "runtime/rows/row_optimizer.hpp"
 
 namespace tidegate::runtime::rows {
 

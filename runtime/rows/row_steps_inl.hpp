@@ -10,12 +10,13 @@
 
 #include <hwy/highway.h>
 
+#include "runtime/kernels/row_step.hpp"
 #include "runtime/kernels/squares_inl.hpp"
 #include "runtime/kernels/steps/adagrad_inl.hpp"
 #include "runtime/kernels/steps/adam_inl.hpp"
 #include "runtime/kernels/steps/proximal_inl.hpp"
 #include "runtime/kernels/steps/sgd_inl.hpp"
-#include "runtime/rows/row_formulas.hpp"
+#include "runtime/optimizers/row_formulas.hpp"
 #include "runtime/rows/row_layout.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -58,7 +59,8 @@ struct rowwise_step {
   HWY_INLINE void operator()(const float* g, float* w, float* state, std::size_t dim) const {
     kernels::squares sums{};
     kernels::HWY_NAMESPACE::add_squares_of(g, c.dense.scale, dim, sums.data());
-    const float rate = rowwise_rate(c, kernels::total_of(sums), dim, *state);
+    const float rate =
+        rowwise_rate(c.row, kernels::total_of(sums), static_cast<std::uint32_t>(dim), *state);
     for_columns(dim, [&](auto d, std::size_t i) HWY_ATTR {
       const auto scaled = hn::Mul(hn::Set(d, c.dense.scale), hn::LoadU(d, g + i));
       hn::StoreU(hn::Sub(hn::LoadU(d, w + i), hn::Mul(hn::Set(d, rate), scaled)), d, w + i);
@@ -75,8 +77,8 @@ HWY_INLINE hn::Vec<D> shrunk(D d, hn::Vec<D> z, float l1) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> divisor(D d, hn::Vec<D> n, const row_coefficients& c) {
-  const auto root = hn::Add(hn::Set(d, c.beta), hn::Sqrt(n));
-  return hn::Add(hn::Div(root, hn::Set(d, c.dense.rate)), hn::Set(d, c.l2));
+  const auto root = hn::Add(hn::Set(d, c.row.beta), hn::Sqrt(n));
+  return hn::Add(hn::Div(root, hn::Set(d, c.dense.rate)), hn::Set(d, c.row.l2));
 }
 
 // Adds the gradients of columns i and on to z and n; returns the new z.
@@ -111,7 +113,7 @@ struct ftrl_step {
     float* n = state + dim;
     for_columns(dim, [&](auto d, std::size_t i) HWY_ATTR {
       const auto moved = accumulate(d, hn::LoadU(d, g + i), w + i, z + i, n + i, c);
-      store_proximal(d, shrunk(d, moved, c.l1), 1.0F, w + i, n + i, c);
+      store_proximal(d, shrunk(d, moved, c.row.l1), 1.0F, w + i, n + i, c);
     });
   }
 };
@@ -125,11 +127,11 @@ struct group_step {
     float s[limits::row_dim_max];
     for_columns(dim, [&](auto d, std::size_t i) HWY_ATTR {
       const auto moved = accumulate(d, hn::LoadU(d, g + i), w + i, z + i, n + i, c);
-      hn::StoreU(shrunk(d, moved, c.l1), d, s + i);
+      hn::StoreU(shrunk(d, moved, c.row.l1), d, s + i);
     });
     kernels::squares sums{};
     kernels::HWY_NAMESPACE::add_squares_of(s, 1.0F, dim, sums.data());
-    const float share = row_share(c, kernels::total_of(sums));
+    const float share = row_share(c.row, kernels::total_of(sums));
     for_columns(dim, [&](auto d, std::size_t i) HWY_ATTR {
       store_proximal(d, hn::LoadU(d, s + i), share, w + i, n + i, c);
     });

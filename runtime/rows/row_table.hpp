@@ -22,13 +22,13 @@
 #include <vector>
 
 #include "runtime/base/status.hpp"
+#include "runtime/kernels/row_optimizer.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/rows/initial_values.hpp"
 #include "runtime/rows/pages_ahead.hpp"
 #include "runtime/rows/row_file.hpp"
 #include "runtime/rows/row_index.hpp"
 #include "runtime/rows/row_memory.hpp"
-#include "runtime/rows/row_optimizer.hpp"
 #include "runtime/rows/row_view.hpp"
 
 namespace tidegate::runtime {

@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/kernels/row_step.hpp"
 #include "runtime/optimizers/row_check.hpp"
-#include "runtime/rows/row_formulas.hpp"
 #include "tests/runtime/kernels/vector_width.hpp"
 #include "tests/runtime/rows/row_kinds.hpp"
 
@@ -85,8 +85,8 @@ struct table_of_rows {
             .dim = dim};
   }
   void step_by_formula(const row_coefficients& c, row_number row, const float* gradient) {
-    rows::step_row(c, {gradient, dim}, std::span(values).subspan(row * value_stride, dim),
-                   std::span(states).subspan(row * state_stride, state));
+    step_row(c, {gradient, dim}, std::span(values).subspan(row * value_stride, dim),
+             std::span(states).subspan(row * state_stride, state));
   }
 };
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
-#include "runtime/rows/row_formulas.hpp"
+#include "runtime/kernels/row_step.hpp"
 #include "tests/runtime/rows/row_kinds.hpp"
 #include "tests/support/allocations.hpp"
 
@@ -109,8 +109,8 @@ class model {
   }
   void update(const row_step& step, std::uint64_t id, std::span<const float> gradient) {
     auto& at = make(id);
-    rows::step_row(coefficients_of(options_.optimizer, step, options_.dim), gradient, at.values,
-                   at.state);
+    step_row(coefficients_of(options_.optimizer, step, options_.dim), gradient, at.values,
+             at.state);
     at.use = {.clock = step.clock, .pushes = at.use.pushes + 1};
   }
   void erase(std::uint64_t id) { rows_.erase(id); }

@@ -1,9 +1,12 @@
 #include "tests/runtime/kernels/cuda/emulation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "runtime/kernels/cuda/dispatch.hpp"
 #include "runtime/kernels/cuda/finite_body.hpp"
+#include "runtime/kernels/cuda/row_body.hpp"
+#include "runtime/kernels/fused.hpp"
 #include "runtime/kernels/tree.hpp"
 
 namespace tidegate::tests {
@@ -50,6 +53,41 @@ std::uint64_t emulate_find(std::span<const float> numbers) {
     if (found < n) first = std::min(first, found);
   }
   return first;
+}
+
+void emulate_row_step(const kernels::row_constants& constants,
+                      const kernels::row_columns& columns,
+                      std::span<const kernels::row_addresses> rows) {
+  const auto on_columns = [&](const auto& step) {
+    for (const auto& row : rows)
+      for (std::uint32_t column = 0; column < columns.columns; ++column)
+        cuda::step_column(step, row, columns, column);
+    return true;
+  };
+  const auto on_rows = [&](const auto& step) {
+    for (const auto& row : rows) {
+      kernels::squares sums{};
+      for (std::uint32_t lane = 0; lane < cuda::lanes_per_warp; ++lane)
+        sums[lane] = step.squares(row, columns, lane);
+      const auto said = step.conclude(row, columns, kernels::total_of(sums));
+      for (std::uint32_t lane = 0; lane < cuda::lanes_per_warp; ++lane)
+        step.finish(row, columns, lane, said);
+    }
+    return true;
+  };
+  static_assert(cuda::lanes_per_warp == kernels::square_sums);
+  if (!cuda::visit_row_step(constants, on_columns, on_rows, false)) std::abort();
+}
+
+void emulate_row_copy(std::span<const kernels::row_copy> rows, std::size_t floats,
+                      bool is_aligned) {
+  for (const auto& row : rows)
+    for (std::uint32_t i = 0; i < (is_aligned ? floats / cuda::vector_elements : floats); ++i) {
+      if (is_aligned)
+        cuda::copy_unit<cuda::float_vector>(row, i);
+      else
+        cuda::copy_unit<float>(row, i);
+    }
 }
 
 }  // namespace tidegate::tests

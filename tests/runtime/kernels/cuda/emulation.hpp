@@ -2,10 +2,12 @@
 // by block, with the plans, tiles and types that a launch would choose.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "runtime/kernels/cuda/tile.hpp"
+#include "runtime/kernels/row_launch.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::tests {
@@ -18,5 +20,12 @@ void emulate(std::span<const runtime::kernels::gradient> inputs,
 
 // Returns the index that queue_find_not_finite() leaves; UINT64_MAX if all numbers are finite.
 std::uint64_t emulate_find(std::span<const float> numbers);
+
+// Does what queue_row_step() and queue_row_copy() do.
+void emulate_row_step(const runtime::kernels::row_constants& constants,
+                      const runtime::kernels::row_columns& columns,
+                      std::span<const runtime::kernels::row_addresses> rows);
+void emulate_row_copy(std::span<const runtime::kernels::row_copy> rows, std::size_t floats,
+                      bool is_aligned);
 
 }  // namespace tidegate::tests

@@ -5,7 +5,9 @@
 // sum, type, inputs, step; then vectors per thread, and of the path over whole tiles the loads
 // of 16 and of 8 bytes and the stores of 16. A plan's loads are those beside its inputs. The
 // search for numbers that are not finite has no vectors; its inputs are the numbers that a
-// thread asks for at once.
+// thread asks for at once. Steps of rows go through memory a float at a time, and copies of
+// rows, whose inputs are the floats that a
+// thread copies, one or four; it copies or clears.
 
 #include <cstddef>
 #include <cstdio>
@@ -60,5 +62,15 @@ int main() {
 #undef TIDEGATE_PRINT
   constexpr auto vectors = cuda::find_vectors_at_once;
   std::printf("find float32 1 finite %u %u 0 0\n", vectors, vectors);
+#define TIDEGATE_PRINT(name) std::printf("rows float32 1 " #name " 1 0 0 0\n");
+  TIDEGATE_PRINT(sgd)
+  TIDEGATE_PRINT(adagrad)
+  TIDEGATE_PRINT(adam)
+  TIDEGATE_PRINT(proximal)
+  TIDEGATE_PRINT(ftrl)
+  TIDEGATE_PRINT(rowwise_adagrad)
+  TIDEGATE_PRINT(group_adagrad)
+#undef TIDEGATE_PRINT
+  std::printf("rows float32 1 copy 1 0 0 0\nrows float32 4 copy 1 1 0 2\n");
   return 0;
 }

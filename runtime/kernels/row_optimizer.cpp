@@ -1,4 +1,4 @@
-#include "runtime/rows/row_optimizer.hpp"
+#include "runtime/kernels/row_optimizer.hpp"
 
 #include <cmath>
 
@@ -51,11 +51,30 @@ row_coefficients coefficients_of(const optimizer_options& options, const row_ste
   if (c.rule != nullptr) c.numbers = step_numbers(dense, powers);
   c.dense = kernels::make_coefficients(dense, powers, step.scale);
   const bool groups = options.kind == optimizer_kind::group_adagrad;
-  c.beta = groups ? options.epsilon : options.beta;
-  c.l1 = options.l1;
-  c.l2 = groups ? 2 * options.l2 : options.l2;
-  c.row_bound = static_cast<float>(double{options.l21} * std::sqrt(static_cast<double>(dim)));
+  c.row = {.rate = c.dense.rate,
+           .epsilon = c.dense.epsilon,
+           .beta = groups ? options.epsilon : options.beta,
+           .l1 = options.l1,
+           .l2 = groups ? 2 * options.l2 : options.l2,
+           .row_bound =
+               static_cast<float>(double{options.l21} * std::sqrt(static_cast<double>(dim)))};
   return c;
+}
+
+kernels::row_constants constants_of(const row_coefficients& c) {
+  TIDEGATE_ASSERT(c.rule == nullptr, "no plugin's rule is a kernel");
+  kernels::row_constants constants;
+  constants.options.kind = c.kind;
+  constants.options.clip_value = c.dense.limit;
+  constants.options.beta1 = c.dense.beta1;
+  constants.options.beta2 = c.dense.beta2;
+  constants.options.epsilon = c.dense.epsilon;
+  constants.options.l1 = c.dense.l1;
+  constants.options.l2 = c.dense.l2;
+  constants.rates = {.rate = c.dense.rate, .kept = c.dense.kept};
+  constants.scale = c.dense.scale;
+  constants.row = c.row;
+  return constants;
 }
 
 }  // namespace tidegate::runtime

@@ -1,11 +1,17 @@
-#include "runtime/rows/row_formulas.hpp"
+#include "runtime/kernels/row_step.hpp"
 
 #include <vector>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/kernels/reduced.hpp"
+#include "runtime/optimizers/adagrad.hpp"
+#include "runtime/optimizers/adam.hpp"
+#include "runtime/optimizers/proximal.hpp"
+#include "runtime/optimizers/row_formulas.hpp"
+#include "runtime/optimizers/sgd.hpp"
 
-namespace tidegate::runtime::rows {
+namespace tidegate::runtime {
 
 namespace {
 
@@ -21,24 +27,20 @@ double squares_of(std::span<const float> values, float scale) {
 template <class Optimizer>
 void step_columns(const row_coefficients& c, std::span<const float> g, std::span<float> w,
                   std::span<float> state) {
-  optimizer_options options;
-  options.beta1 = c.dense.beta1;
-  options.beta2 = c.dense.beta2;
-  options.epsilon = c.dense.epsilon;
-  options.l1 = c.dense.l1;
-  options.l2 = c.dense.l2;
-  const step_rates<float> rates{.rate = c.dense.rate, .kept = c.dense.kept};
+  const auto constants = constants_of(c);
   float none = 0;
   for (std::size_t i = 0; i < w.size(); ++i) {
     auto& a = state.size() > i ? state[i] : none;
     auto& b = state.size() > i + w.size() ? state[i + w.size()] : none;
-    Optimizer::step(options, rates, c.dense.scale * g[i], w[i], a, b);
+    Optimizer::step(constants.options, constants.rates,
+                    kernels::reduced(g[i], c.dense.scale, c.dense.limit), w[i], a, b);
   }
 }
 
 void step_rowwise(const row_coefficients& c, std::span<const float> g, std::span<float> w,
                   float& n) {
-  const float rate = rowwise_rate(c, squares_of(g, c.dense.scale), w.size(), n);
+  const float rate = rowwise_rate(c.row, squares_of(g, c.dense.scale),
+                                  static_cast<std::uint32_t>(w.size()), n);
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] - rate * (c.dense.scale * g[i]);
 }
 
@@ -47,12 +49,13 @@ void step_dual(const row_coefficients& c, std::span<const float> g, std::span<fl
   const auto z = state.first(w.size()), n = state.subspan(w.size());
   std::vector<float> s(w.size());
   for (std::size_t i = 0; i < w.size(); ++i) {
-    accumulate(c, c.dense.scale * g[i], w[i], z[i], n[i]);
-    s[i] = shrunk(z[i], c.l1);
+    accumulate(c.row, c.dense.scale * g[i], w[i], z[i], n[i]);
+    s[i] = shrunk(z[i], c.row.l1);
   }
   const bool groups = c.kind == optimizer_kind::group_adagrad;
-  const float share = groups ? row_share(c, squares_of(s, 1)) : 1.0F;
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = left_over(share * s[i], divisor(c, n[i]));
+  const float share = groups ? row_share(c.row, squares_of(s, 1)) : 1.0F;
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = left_over(share * s[i], divisor(c.row, n[i]));
 }
 
 }  // namespace
@@ -95,4 +98,4 @@ void step_row(const row_coefficients& c, std::span<const float> g, std::span<flo
   }
 }
 
-}  // namespace tidegate::runtime::rows
+}  // namespace tidegate::runtime

@@ -1,5 +1,5 @@
 // Optimizers of rows: state, and what a step needs. A row is stepped when it is pushed to and
-// at no other time. row_formulas.hpp has the formulas, and runtime/optimizers the options.
+// at no other time. runtime/optimizers has formulas and options.
 // Values and pure functions, any thread.
 #pragma once
 
@@ -7,7 +7,9 @@
 
 #include "runtime/functions/plugin_rules.hpp"
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/row_launch.hpp"
 #include "runtime/optimizers/registry.hpp"
+#include "runtime/optimizers/row_formulas.hpp"
 
 namespace tidegate::runtime {
 
@@ -29,15 +31,14 @@ struct row_step {
 struct row_coefficients {
   optimizer_kind kind = optimizer_kind::sgd;
   kernels::coefficients dense;  // rate, scale, betas, epsilon
-  float beta = 0;               // what is added to the root of the squares
-  float l1 = 0;
-  float l2 = 0;         // what is added to the divisor
-  float row_bound = 0;  // l21 times the root of dim
+  row_numbers row;
   // Of a plugin's.
   const optimizer_entry* rule = nullptr;
   tidegate_step numbers = {};
 };
 row_coefficients coefficients_of(const optimizer_options& options, const row_step& step,
                                  std::uint32_t dim);
+// The same for a kernel. Asserted: not the rule of a plugin.
+kernels::row_constants constants_of(const row_coefficients& c);
 
 }  // namespace tidegate::runtime
