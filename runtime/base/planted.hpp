@@ -171,6 +171,14 @@ enum class planted_bug : std::uint8_t {
   // Mistakes with lists of ids that frames name.
   row_list_taken_for_any_name,
   row_list_named_after_a_refusal,
+  // Mistakes with rows on devices: an emulated device finds them (runtime_device_rows_test).
+  row_slot_taken_while_it_is_read,
+  row_read_told_before_it_is_there,
+  row_gradient_not_kept,
+  row_moved_out_without_its_state,
+  row_moved_twice_in_a_step,
+  // Likewise where a part has its rows on one (runtime_parts_test).
+  row_noted_after_its_step,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -201,6 +209,9 @@ inline constexpr auto planted_ahead_bug_first = planted_bug::row_erased_not_a_ch
 inline constexpr auto planted_ahead_bug_last = planted_bug::row_change_of_another_history;
 inline constexpr auto planted_list_bug_first = planted_bug::row_list_taken_for_any_name;
 inline constexpr auto planted_list_bug_last = planted_bug::row_list_named_after_a_refusal;
+inline constexpr auto planted_device_row_bug_first =
+    planted_bug::row_slot_taken_while_it_is_read;
+inline constexpr auto planted_device_row_bug_last = planted_bug::row_moved_twice_in_a_step;
 inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;
 inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 

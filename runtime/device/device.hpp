@@ -25,6 +25,7 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/device/host_ranges.hpp"
+#include "runtime/kernels/row_optimizer.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::runtime::devices {
@@ -105,6 +106,25 @@ struct update_launch {
   kernels::chunk_arrays arrays;
 };
 
+// One step of these columns of different rows. The list of rows is memory of the device; what
+// it names is, too, or is host memory that is registered.
+struct row_step_launch {
+  row_coefficients step;  // of no plugin's rule
+  kernels::row_columns columns;
+  const kernels::row_addresses* rows = nullptr;
+  std::size_t count = 0;
+};
+
+// Copies of so many floats each, to different places; the list likewise.
+struct row_copy_launch {
+  const kernels::row_copy* rows = nullptr;
+  std::size_t count = 0;
+  std::size_t floats = 0;
+  bool is_aligned = false;  // all places, to 16 bytes; floats are a multiple of 4
+};
+// Rows times columns of a launch; rows themselves count as 32 at least.
+constexpr std::size_t row_launch_floats_max = std::size_t{1} << 31;
+
 // Whether host memory may be written by a device. A read-only mapping must not be.
 enum class host_access : std::uint8_t { read_write, read_only };
 
@@ -114,6 +134,9 @@ class device {
 
   // Returns "cuda:0" and the like.
   virtual const std::string& name() const noexcept = 0;
+  // Returns true if launches of rows may read and write host memory that is registered, where
+  // the host has it.
+  virtual bool works_on_host_memory() const noexcept = 0;
 
   // ---- Setting up.
 
@@ -159,6 +182,8 @@ class device {
   // Sets device memory to zero.
   virtual status clear(stream on, std::byte* at, std::size_t bytes) = 0;
   virtual status launch(stream on, const update_launch& call) = 0;
+  virtual status step_rows(stream on, const row_step_launch& call) = 0;
+  virtual status copy_rows(stream on, const row_copy_launch& call) = 0;
   // The event now stands for all work queued on the stream so far.
   virtual status record(stream on, event end) = 0;
   // Later work of the stream begins after the event has ended, as it was last recorded before

@@ -33,6 +33,8 @@ PROJECT = {
     "runtime/device/cuda": [BASE, "runtime/process", "runtime/optimizers", "runtime/kernels", "runtime/device"],
     "runtime/device/open": [BASE, "runtime/device"],
     "runtime/device/updates": [BASE, "runtime/optimizers", "runtime/kernels", "runtime/device"],
+    "runtime/device/rows": [BASE, "runtime/memory", "runtime/optimizers", "runtime/kernels", "runtime/rows",
+                            "runtime/device"],
 
     "policies/model": [BASE, "runtime/optimizers"],
     "policies/placement": [BASE, *COMMON[:1]],

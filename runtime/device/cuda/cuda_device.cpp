@@ -9,79 +9,12 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/device/cuda/current_device.hpp"
+#include "runtime/device/cuda/gpu.hpp"
 #include "runtime/device/cuda/gpu_query.hpp"
-#include "runtime/device/cuda/shared_memory.hpp"
 #include "runtime/device/cuda/window_fields.hpp"
-#include "runtime/kernels/cuda/finite.hpp"
-#include "runtime/kernels/cuda/update.hpp"
 #include "runtime/process/borrowed_descriptor.hpp"
 
 namespace tidegate::runtime::devices::cuda {
-
-namespace {
-
-static_assert(launch_inputs_max == kernels::cuda::plan_inputs_max);
-
-// All that is not one of the mistakes which are asked about counts as the end of the device:
-// CUDA's errors come late and of other calls' work, and most of them are for ever.
-class cuda_device final : public device {
- public:
-  cuda_device(std::uint32_t index, const cudaDeviceProp& about)
-      : index_(static_cast<int>(index)),
-        name_("cuda:" + std::to_string(index)),
-        reads_read_only_(about.hostRegisterReadOnlySupported != 0),
-        shared_(index_) {
-    std::memcpy(uuid_.data(), about.uuid.bytes, uuid_.size());
-  }
-  ~cuda_device() override;
-  cuda_device(const cuda_device&) = delete;
-  cuda_device& operator=(const cuda_device&) = delete;
-
-  const std::string& name() const noexcept override { return name_; }
-  expected<device_memory> allocate(std::size_t bytes) override;
-  expected<host_memory> allocate_host(std::size_t bytes) override;
-  expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
-  expected<stream> make_stream() override;
-  expected<event> make_event() override;
-  expected<stream> adopt_stream(std::uintptr_t handle) override;
-  expected<window_name> name_window(const device_memory& memory) override;
-  expected<device_memory> open_window(const window_name& name) override;
-  status synchronize() override;
-
-  status copy_in(stream on, std::byte* to, std::span<const std::byte> from) override;
-  status copy_out(stream on, std::span<std::byte> to, const std::byte* from) override;
-  status copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) override;
-  status find_not_finite(stream on, const float* numbers, std::size_t n,
-                         std::uint64_t* first) override;
-  status clear(stream on, std::byte* at, std::size_t bytes) override;
-  status launch(stream on, const update_launch& call) override;
-  status record(stream on, event end) override;
-  status wait(stream on, event end) override;
-  expected<bool> has_ended(event end) override;
-
- protected:
-  void release(std::byte* data, std::size_t size) noexcept override;
-  void release(std::span<std::byte> bytes, host_memory::origin from) noexcept override;
-
- private:
-  // Makes the device current on this thread; false if it is lost.
-  bool enter();
-  status check(cudaError_t error, const char* call);
-  status short_of(const std::string& kind, std::size_t bytes);
-  bool is_adopted(stream on) const;
-  cudaStream_t handle(stream on) const;
-  cudaEvent_t handle(event end) const;
-
-  int index_;
-  std::string name_;
-  bool reads_read_only_;  // can register memory that is mapped read-only
-  gpu_identity uuid_{};
-  status lost_;
-  std::vector<cudaStream_t> streams_;
-  std::vector<stream> adopted_;  // of these: not ours to end
-  std::vector<cudaEvent_t> events_;
-  shared_memory shared_;
-};
 
 cuda_device::~cuda_device() {
   const current_device programs;
@@ -298,85 +231,6 @@ status cuda_device::synchronize() {
   }
   return {};
 }
-
-status cuda_device::copy_in(stream on, std::byte* to, std::span<const std::byte> from) {
-  TIDEGATE_ASSERT(registered_.holds(from), "host memory is registered");
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(
-      cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, handle(on)),
-      "cudaMemcpyAsync to the device");
-}
-
-status cuda_device::copy_out(stream on, std::span<std::byte> to, const std::byte* from) {
-  TIDEGATE_ASSERT(registered_.holds(to), "host memory is registered");
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, handle(on)),
-               "cudaMemcpyAsync to the host");
-}
-
-status cuda_device::copy(stream on, std::byte* to, const std::byte* from, std::size_t bytes) {
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle(on)),
-               "cudaMemcpyAsync on the device");
-}
-
-status cuda_device::find_not_finite(stream on, const float* numbers, std::size_t n,
-                                    std::uint64_t* first) {
-  const current_device programs;
-  if (!enter()) return lost_;
-  const int error = kernels::cuda::queue_find_not_finite(numbers, n, first, handle(on));
-  return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
-}
-
-status cuda_device::clear(stream on, std::byte* at, std::size_t bytes) {
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(cudaMemsetAsync(at, 0, bytes, handle(on)), "cudaMemsetAsync");
-}
-
-status cuda_device::launch(stream on, const update_launch& call) {
-  TIDEGATE_ASSERT(!call.inputs.empty() && call.inputs.size() <= launch_inputs_max,
-                  "a launch has inputs, and room for them");
-  const current_device programs;
-  if (!enter()) return lost_;
-  auto powers = call.powers;
-  const int error =
-      call.kind == update_launch::step::assign
-          ? kernels::cuda::queue_assign(call.inputs, call.arrays,
-                                        kernels::gaps_of(call.options), handle(on))
-          : kernels::cuda::queue_update(call.options, powers, call.inputs, call.scale,
-                                        call.arrays, handle(on));
-  return check(static_cast<cudaError_t>(error), "cudaLaunchKernel");
-}
-
-status cuda_device::record(stream on, event end) {
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(cudaEventRecord(handle(end), handle(on)), "cudaEventRecord");
-}
-
-status cuda_device::wait(stream on, event end) {
-  const current_device programs;
-  if (!enter()) return lost_;
-  return check(cudaStreamWaitEvent(handle(on), handle(end), 0), "cudaStreamWaitEvent");
-}
-
-expected<bool> cuda_device::has_ended(event end) {
-  const current_device programs;
-  if (!enter()) return fail(lost_);
-  const auto error = cudaEventQuery(handle(end));
-  if (error == cudaErrorNotReady) {
-    static_cast<void>(cudaGetLastError());  // of a query, which is no error of later calls
-    return false;
-  }
-  if (auto ended = check(error, "cudaEventQuery"); !ended.ok()) return fail(ended);
-  return true;
-}
-
-}  // namespace
 
 status check_gpu(std::uint32_t index) {
   const auto about = ask_gpu(index);

@@ -250,6 +250,18 @@ status emulated_device::launch(stream on, const update_launch& call) {
   return submit(on, next_);
 }
 
+status emulated_device::step_rows(stream on, const row_step_launch& call) {
+  next_.kind = work_kind::step_rows;
+  next_.step_rows = call;
+  return submit(on, next_);
+}
+
+status emulated_device::copy_rows(stream on, const row_copy_launch& call) {
+  next_.kind = work_kind::copy_rows;
+  next_.copy_rows = call;
+  return submit(on, next_);
+}
+
 status emulated_device::record(stream on, event end) {
   next_.kind = work_kind::record;
   next_.end = end;

@@ -51,6 +51,7 @@ class emulated_device final : public device {
   emulated_device& operator=(const emulated_device&) = delete;
 
   const std::string& name() const noexcept override { return name_; }
+  bool works_on_host_memory() const noexcept override { return true; }
   expected<device_memory> allocate(std::size_t bytes) override;
   expected<host_memory> allocate_host(std::size_t bytes) override;
   expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
@@ -69,6 +70,8 @@ class emulated_device final : public device {
                          std::uint64_t* first) override;
   status clear(stream on, std::byte* at, std::size_t bytes) override;
   status launch(stream on, const update_launch& call) override;
+  status step_rows(stream on, const row_step_launch& call) override;
+  status copy_rows(stream on, const row_copy_launch& call) override;
   status record(stream on, event end) override;
   status wait(stream on, event end) override;
   expected<bool> has_ended(event end) override;

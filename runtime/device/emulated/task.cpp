@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runtime/kernels/row_step.hpp"
+
 namespace tidegate::runtime::devices {
 
 using access = address_space::access;
@@ -36,6 +38,10 @@ bool task::take(const schedule::part& part, const address_space& memory,
       return to_ != nullptr && from_ != nullptr;
     case work_kind::launch:
       return take_launch(item.launch, memory);
+    case work_kind::step_rows:
+      return take_rows(item.step_rows, memory, registered);
+    case work_kind::copy_rows:
+      return take_rows(item.copy_rows, memory, registered);
     case work_kind::record:
     case work_kind::wait:
       return true;
@@ -68,6 +74,85 @@ bool task::take_launch(const kept_launch& launch, const address_space& memory) {
   return is_ours;
 }
 
+namespace {
+
+// The rows of a list that a half of a launch goes over.
+template <class Row>
+std::span<const Row> rows_of_half(const Row* rows, std::size_t count, half side,
+                                  const address_space& memory) {
+  const auto* const all =
+      reinterpret_cast<const Row*>(memory.translate(rows, count * sizeof(Row), access::read));
+  if (all == nullptr) return {};
+  const auto middle = count / 2;
+  return side == half::first ? std::span(all, middle) : std::span(all + middle, count - middle);
+}
+
+// Lets `at` be where work reaches these floats. Returns false if they are not the device's.
+template <class Float>
+bool find(Float*& at, std::size_t floats, access use, const address_space& memory,
+          const host_ranges& registered) {
+  const auto bytes = floats * sizeof(float);
+  if (registered.holds({reinterpret_cast<const std::byte*>(at), bytes})) return true;
+  at = reinterpret_cast<Float*>(memory.translate(at, bytes, use));
+  return at != nullptr;
+}
+
+}  // namespace
+
+bool task::take_rows(const row_step_launch& call, const address_space& memory,
+                     const host_ranges& registered) {
+  step_ = call;
+  const auto rows = rows_of_half(call.rows, call.count, side_, memory);
+  steps_.assign(rows.begin(), rows.end());
+  const auto& columns = call.columns;
+  const auto state = state_floats({.kind = call.step.kind}, columns.columns);
+  bool is_ours = rows.data() != nullptr;
+  for (auto& row : steps_) {
+    row.values += columns.first;
+    row.gradient += columns.first;
+    is_ours = is_ours && find(row.values, columns.columns, access::write, memory, registered) &&
+              find(row.gradient, columns.columns, access::read, memory, registered);
+    if (state == 0) continue;
+    row.state += columns.state;
+    is_ours = is_ours && find(row.state, state, access::write, memory, registered);
+  }
+  return is_ours;
+}
+
+bool task::take_rows(const row_copy_launch& call, const address_space& memory,
+                     const host_ranges& registered) {
+  copy_ = call;
+  const auto rows = rows_of_half(call.rows, call.count, side_, memory);
+  row_copies_.assign(rows.begin(), rows.end());
+  bool is_ours = rows.data() != nullptr;
+  for (auto& row : row_copies_) {
+    constexpr std::size_t vector_bytes = 16;
+    const auto places =
+        reinterpret_cast<std::uintptr_t>(row.to) | reinterpret_cast<std::uintptr_t>(row.from);
+    is_ours =
+        is_ours && (!call.is_aligned || places % vector_bytes == 0) &&
+        find(row.to, call.floats, access::write, memory, registered) &&
+        (row.from == nullptr || find(row.from, call.floats, access::read, memory, registered));
+  }
+  return is_ours;
+}
+
+void task::step_rows() const {
+  const auto columns = step_.columns.columns;
+  const auto state = state_floats({.kind = step_.step.kind}, columns);
+  for (const auto& row : steps_)
+    step_row(step_.step, {row.gradient, columns}, {row.values, columns}, {row.state, state});
+}
+
+void task::copy_rows() const {
+  for (const auto& row : row_copies_) {
+    if (row.from == nullptr)
+      std::fill_n(row.to, copy_.floats, 0.0F);
+    else
+      std::copy_n(row.from, copy_.floats, row.to);
+  }
+}
+
 void task::carry_out() const {
   const auto middle = bytes_ / 2;
   const auto begin = side_ == half::first ? 0 : middle;
@@ -86,6 +171,12 @@ void task::carry_out() const {
       break;
     case work_kind::launch:
       carry_out_launch();
+      break;
+    case work_kind::step_rows:
+      step_rows();
+      break;
+    case work_kind::copy_rows:
+      copy_rows();
       break;
     case work_kind::record:
     case work_kind::wait:

@@ -17,6 +17,8 @@ enum class work_kind : std::uint8_t {
   clear,
   find,
   launch,
+  step_rows,
+  copy_rows,
   record,
   wait
 };
@@ -38,6 +40,8 @@ struct work {
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
   kept_launch launch;
+  row_step_launch step_rows;
+  row_copy_launch copy_rows;
   event end{};                   // record, wait
   std::uint64_t generation = 0;  // of the event: how often it had been recorded
 

@@ -11,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/device/rows/row_queue.hpp"
 #include "runtime/device/updates/update_queue.hpp"
 #include "tests/runtime/device/cuda/fake_runtime.hpp"
+#include "tests/runtime/device/rows/rows_trial.hpp"
 #include "tests/runtime/device/updates/queue_trial.hpp"
 
 namespace tidegate::runtime::devices::cuda {
@@ -47,6 +49,27 @@ TEST_F(cuda_backend, random_operations_leave_the_bits_of_the_cpu) {
     EXPECT_EQ(tests::the_gpu().errors_pending, 0) << "of queries that were too early";
     expect_nothing_out();
   }
+}
+
+TEST_F(cuda_backend, rows_have_the_bits_of_the_cpu) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    reset(seed);
+    {
+      const auto on = open_gpu(0);
+      ASSERT_TRUE(on) << on.error().message();
+      ASSERT_EQ(tests::try_rows(**on, seed).problem, "") << "seed " << seed;
+    }
+    expect_nothing_out();
+  }
+}
+
+TEST_F(cuda_backend, rows_need_a_gpu_that_works_on_memory_of_the_host) {
+  tests::the_gpu().works_on_host_memory = false;
+  const auto on = open_gpu(0);
+  ASSERT_TRUE(on);
+  const auto queue = row_queue::make(**on, {});
+  ASSERT_FALSE(queue);
+  EXPECT_EQ(queue.error().code(), errc::invalid_argument);
 }
 
 TEST_F(cuda_backend, is_lost_with_cudas_words_and_stays_lost) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/kernels/cuda/finite.hpp"
+#include "runtime/kernels/cuda/rows.hpp"
 #include "runtime/kernels/cuda/update.hpp"
 #include "tests/runtime/device/cuda/fake_driver.hpp"
 
@@ -123,6 +124,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* about, int) {
   about->major = the_gpu().capability_major;
   about->unifiedAddressing = 1;
   about->hostRegisterReadOnlySupported = 1;
+  about->canUseHostPointerForRegisteredMem = the_gpu().works_on_host_memory ? 1 : 0;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
@@ -272,6 +274,35 @@ int queue_find_not_finite(const float* numbers, std::size_t n, std::uint64_t* fi
   if (!may_read(numbers) || !may_write(first)) return count(cudaErrorIllegalAddress);
   return error_of(the_gpu().device->find_not_finite(
       stream_of(static_cast<cudaStream_t>(stream)), numbers, n, first));
+}
+
+int queue_row_step(const row_constants& constants, const row_columns& columns,
+                   const row_addresses* rows, std::size_t count, stream_handle stream) {
+  if (!is_current()) return tidegate::tests::count(cudaErrorInvalidDevice);
+  row_step_launch call{.columns = columns, .rows = rows, .count = count};
+  const auto& options = constants.options;
+  call.step.kind = options.kind;
+  call.step.row = constants.row;
+  call.step.dense = {.kind = options.kind,
+                     .rate = constants.rates.rate,
+                     .scale = constants.scale,
+                     .limit = options.clip_value,
+                     .beta1 = options.beta1,
+                     .beta2 = options.beta2,
+                     .epsilon = options.epsilon,
+                     .kept = constants.rates.kept,
+                     .l1 = options.l1,
+                     .l2 = options.l2};
+  return error_of(
+      the_gpu().device->step_rows(stream_of(static_cast<cudaStream_t>(stream)), call));
+}
+
+int queue_row_copy(const row_copy* rows, std::size_t count, std::size_t floats, bool is_aligned,
+                   stream_handle stream) {
+  if (!is_current()) return tidegate::tests::count(cudaErrorInvalidDevice);
+  return error_of(the_gpu().device->copy_rows(
+      stream_of(static_cast<cudaStream_t>(stream)),
+      {.rows = rows, .count = count, .floats = floats, .is_aligned = is_aligned}));
 }
 
 }  // namespace tidegate::runtime::kernels::cuda

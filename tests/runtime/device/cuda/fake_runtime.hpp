@@ -17,6 +17,7 @@ struct fake_gpu {
   int devices = 1;
   std::string model = "NVIDIA H100 80GB HBM3";
   int capability_major = 9;
+  bool works_on_host_memory = true;  // that is registered, where the host has it
   bool is_prohibited = false;
   bool has_virtual_memory = true, has_file_descriptors = true, has_read_only_access = true;
   std::string missing_call;  // a function of the driver that is not found
