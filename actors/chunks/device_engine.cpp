@@ -22,8 +22,9 @@ constexpr std::size_t registered_bytes_min = std::size_t{1} << 20;  // worth a r
 }  // namespace
 
 runtime::expected<std::unique_ptr<device_engine>> device_engine::make(
-    devices::device& on, endpoint_memory& endpoint, const devices::queue_options& options) {
-  std::unique_ptr<device_engine> engine(new device_engine(on, endpoint));
+    devices::device& on, endpoint_memory& endpoint, joined_work& work,
+    const devices::queue_options& options) {
+  std::unique_ptr<device_engine> engine(new device_engine(on, endpoint, work));
   auto queue = devices::update_queue::make(on, options);
   if (!queue) return runtime::fail(queue.error());
   engine->queue_ = std::move(*queue);
@@ -112,8 +113,7 @@ status device_engine::add_table(std::uint32_t table,
 void device_engine::give_up(const status& why) {
   if (!failure_.ok()) return;
   failure_ = why;
-  auto& work = endpoint_.work();
-  work.begin(work.begun() + 1);  // which never ends, so that poll() is called, and tells
+  work_.begin_endless();  // so that poll() is called, and tells
 }
 
 // While a table is set up, which may take long: as much waits as a device has under way twice.
@@ -254,7 +254,7 @@ status device_engine::poll() {
     for (; !reading_.empty() && reading_.front().first <= item->of; reading_.pop())
       endpoint_.end_reading(reading_.front().second);
   }
-  endpoint_.work().end(queue_->done());
+  work_.end(joined_work::queue::chunks, queue_->done());
   std::erase_if(kept_, [&](const auto& item) { return item.first <= queue_->done(); });
   if (!queue_->failure().ok()) return queue_->failure();
   return failure_;

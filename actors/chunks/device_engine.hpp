@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/chunks/chunk_engine.hpp"
+#include "actors/chunks/joined_work.hpp"
 #include "actors/store/endpoint_memory.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/updates/update_queue.hpp"
@@ -25,9 +26,9 @@ namespace tidegate::actors {
 
 class device_engine final : public chunk_engine, private endpoint_memory::stepping_device {
  public:
-  // Both outlive it. Errors: those of the device.
+  // All outlive it. Errors: those of the device.
   static runtime::expected<std::unique_ptr<device_engine>> make(
-      runtime::devices::device& on, endpoint_memory& endpoint,
+      runtime::devices::device& on, endpoint_memory& endpoint, joined_work& work,
       const runtime::devices::queue_options& options);
   ~device_engine() override;
   device_engine(const device_engine&) = delete;
@@ -59,8 +60,8 @@ class device_engine final : public chunk_engine, private endpoint_memory::steppi
     std::vector<bool> shown;  // by version buffer: what the host sees is what the device has
   };
 
-  device_engine(runtime::devices::device& on, endpoint_memory& endpoint)
-      : endpoint_(endpoint), device_(on) {}
+  device_engine(runtime::devices::device& on, endpoint_memory& endpoint, joined_work& work)
+      : endpoint_(endpoint), device_(on), work_(work) {}
 
   pin pin_memory(std::span<const std::byte> memory) override;
   bool reads_on_device(std::uint32_t table) const override {
@@ -76,10 +77,11 @@ class device_engine final : public chunk_engine, private endpoint_memory::steppi
   void register_shown(std::uint32_t slot, std::uint32_t version_buffer);
   std::optional<runtime::devices::host_memory> try_register(
       std::span<std::byte> memory, runtime::devices::host_access access);
-  void has_begun() { endpoint_.work().begin(queue_->submitted()); }
+  void has_begun() { work_.begin(joined_work::queue::chunks, queue_->submitted()); }
 
   endpoint_memory& endpoint_;
   runtime::devices::device& device_;
+  joined_work& work_;
   std::vector<runtime::devices::host_memory> shown_;  // version buffers of endpoint_
   std::map<std::uint32_t, std::vector<bool>> tried_;  // likewise, by table
   std::unique_ptr<runtime::devices::update_queue> queue_;

@@ -8,6 +8,7 @@
 #include "actors/chunks/host_engine.hpp"
 #include "actors/chunks/registered_source.hpp"
 #include "actors/shard/new_chunk.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/functions/plugin_rules.hpp"
 
 namespace tidegate::actors {
@@ -28,10 +29,36 @@ runtime::expected<std::unique_ptr<shard_store>> shard_store::on_device(
     std::unique_ptr<runtime::devices::device> on,
     const runtime::devices::queue_options& options) {
   std::unique_ptr<shard_store> store(new shard_store(std::move(source), std::move(on)));
-  auto engine = device_engine::make(*store->device_, store->memory_, options);
+  auto engine = device_engine::make(*store->device_, store->memory_, store->work_, options);
   if (!engine) return runtime::fail(engine.error());
   store->engine_ = std::move(*engine);
+  auto rows =
+      rows_on_device::make(*store->device_, store->memory_, store->work_, options.cache_bytes);
+  if (rows) {
+    store->device_rows_ = std::move(*rows);
+    store->rows().set_engines(&store->device_rows_->engines());
+  } else if (rows.error().code() == runtime::errc::invalid_argument) {
+    runtime::log::info("rows of tables stay in memory of the host: " + rows.error().message());
+  } else {
+    return runtime::fail(rows.error());
+  }
   return store;
+}
+
+shard_store::~shard_store() {
+  if (device_rows_) device_rows_->stop();
+}
+
+std::vector<std::string> shard_store::accounts_of_rows() const {
+  auto lines = rows().accounts();
+  if (!device_rows_) return lines;
+  if (auto line = device_rows_->account(); !line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+status shard_store::poll() {
+  if (auto polled = engine_->poll(); !polled.ok() || !device_rows_) return polled;
+  return device_rows_->poll();
 }
 
 shard_memory::array_name shard_store::state_name(std::uint32_t slot, std::uint32_t index) {
@@ -87,7 +114,6 @@ status shard_store::add_table(const policies::open_table_call& table,
   return {};
 }
 
-// In the memory of the host, also where other tables are stepped on a device.
 status shard_store::add_rows(const policies::open_table_call& table,
                              std::span<const policies::owned_chunk> chunks,
                              const store_options& options) {
@@ -96,7 +122,12 @@ status shard_store::add_rows(const policies::open_table_call& table,
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
-  return memory_.add_rows(table, chunks, options.reduce, options.keeps);
+  auto added = memory_.add_rows(table, chunks, options.reduce, options.keeps);
+  if (added.ok() && device_rows_ && !chunks.empty() && !rows().has_engine(chunks.front().slot))
+    runtime::log::info("table " + table.name +
+                       ": its rows stay in memory of the host, as they lie in a file, are "
+                       "evicted by l2, or are stepped by a plugin");
+  return added;
 }
 
 status shard_store::check_inputs(std::uint32_t inputs) const {
@@ -190,6 +221,8 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
               "the checkpoint has table '" + state.about.table + "' of other rows"};
     if (has_rows(chunk.slot)) {
       if (auto part = rows().restore(from, table, folder, chunk); !part.ok()) return part;
+      if (device_rows_)
+        if (auto bounded = device_rows_->keep_up(); !bounded.ok()) return bounded;
       core.snapshots().restore(chunk.slot, about.version, about.ranks);
       continue;
     }
@@ -234,7 +267,10 @@ status shard_store::apply_rows(const effects::apply& apply, inputs from) {
   batches_.clear();
   for (const auto& input : from)
     batches_.push_back({input.rank, memory_.payload_bytes(input.payload)});
-  return rows().apply(apply, batches_);
+  auto applied = rows().apply(apply, batches_);
+  if (rows().has_engine(apply.slot))
+    for (const auto& input : from) device_rows_->keep(input.payload);
+  return applied;
 }
 
 status shard_store::apply(const effects::apply& apply, inputs from) {

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "actors/chunks/chunk_engine.hpp"
+#include "actors/chunks/joined_work.hpp"
+#include "actors/chunks/rows_on_device.hpp"
 #include "actors/shard/shard_memory.hpp"
 #include "actors/store/endpoint_memory.hpp"
 #include "policies/checkpoint/reader.hpp"
@@ -30,7 +32,11 @@ class shard_store final : public shard_memory {
  public:
   // Steps on the host.
   explicit shard_store(std::shared_ptr<runtime::memory_source> source);
-  // Steps on this device, of which it uses so much. Errors: those of the device.
+  ~shard_store() override;
+  shard_store(const shard_store&) = delete;
+  shard_store& operator=(const shard_store&) = delete;
+  // Steps on this device, of which it uses so much; where that is bounded (cache_bytes), as
+  // much again for rows of tables. Errors: those of the device.
   static runtime::expected<std::unique_ptr<shard_store>> on_device(
       std::shared_ptr<runtime::memory_source> source,
       std::unique_ptr<runtime::devices::device> on,
@@ -38,7 +44,7 @@ class shard_store final : public shard_memory {
 
   // Where rows lie that do not fit the memory of their table.
   void set_rows_folder(std::string folder) { rows().set_folder(std::move(folder)); }
-  std::vector<std::string> accounts_of_rows() const { return rows().accounts(); }
+  std::vector<std::string> accounts_of_rows() const;
 
   ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(const policies::open_table_call& table,
@@ -50,8 +56,8 @@ class shard_store final : public shard_memory {
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
   void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
-                 std::span<float> to) const override {
-    rows().copy_out(slot, about, i, to);
+                 std::span<float> to, std::shared_ptr<const void> keeps) override {
+    rows().copy_out(slot, about, i, to, std::move(keeps));
   }
   std::pmr::memory_resource* memory_of_copies(std::uint32_t slot) override {
     return has_rows(slot) ? rows().memory_of_copies(slot) : std::pmr::get_default_resource();
@@ -61,7 +67,7 @@ class shard_store final : public shard_memory {
   }
   void copy_out(const array_name& array, std::span<float> to,
                 std::shared_ptr<const void> keeps) override;
-  runtime::status poll() override { return engine_->poll(); }
+  runtime::status poll() override;
   void show(std::span<const std::uint32_t> slots, std::uint32_t version_buffer) override {
     engine_->show(slots, version_buffer);
   }
@@ -122,7 +128,9 @@ class shard_store final : public shard_memory {
   std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
 
   std::unique_ptr<runtime::devices::device> device_;  // before what is registered with it
+  std::unique_ptr<rows_on_device> device_rows_;       // before the rows; null: on the host
   endpoint_memory memory_;
+  joined_work work_{memory_.work()};
   runtime::arena sums_{"tidegate-sums", sum_buffers};          // for the replica
   std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
   std::vector<chunk_state> chunks_;                            // by slot

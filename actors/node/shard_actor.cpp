@@ -56,7 +56,10 @@ shard::behavior_type shard::make_behavior() {
       [this](const part_written_event& event) {
         shell_->part_written(event.job, event.file, event.failure);
       },
-      [this](stop_atom) { quit(); },
+      [this](stop_atom) {
+        log_accounts();
+        quit();
+      },
       [this](look_atom) { shell_->look(); },
       [this](frame_event& event) { shell_->on_frame(event); },
       [this](const peer_lost_event& event) { shell_->on_peer_lost(event); },
@@ -101,8 +104,12 @@ caf::result<done_atom> shard::change_membership(const policies::membership_call&
   return done_atom::value;
 }
 
-caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+void shard::log_accounts() const {
   for (const auto& line : store_->accounts_of_rows()) runtime::log::info(line);
+}
+
+caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+  log_accounts();
   shell_->close_job(call.token);
   return done_atom::value;
 }

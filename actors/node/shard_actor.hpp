@@ -50,6 +50,7 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call);
   caf::result<std::uint64_t> hold(const policies::join_barrier_call& call);
   caf::result<done_atom> change_membership(const policies::membership_call& call);
+  void log_accounts() const;
   caf::result<done_atom> close_job(const policies::close_job_call& call);
   caf::result<std::uint64_t> checkpoint(const policies::checkpoint_call& call);
   caf::result<done_atom> lead(const policies::lead_call& call);

@@ -68,7 +68,7 @@ void shard_checkpoints::snapshot(const effects::snapshot& step,
         job.part.add(chunk.table, chunk.about, memory_.memory_of_copies(step.slot));
     for (std::size_t i = 0; i < count; ++i)
       if (has_rows)
-        memory_.copy_rows(step.slot, chunk.about, i, *into[i]);
+        memory_.copy_rows(step.slot, chunk.about, i, *into[i], into[i]);
       else
         memory_.copy_out({.slot = step.slot,
                           .of = kinds[i],

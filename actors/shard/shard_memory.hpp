@@ -73,9 +73,10 @@ class shard_memory {
   virtual void copy_out(const array_name& array, std::span<float> to,
                         std::shared_ptr<const void> keeps) = 0;
   // Likewise array `i` of a checkpoint of a part of a table of rows, which this is the
-  // description of (policies/checkpoint/image.hpp); the copy is there at once.
+  // description of (policies/checkpoint/image.hpp).
   virtual void copy_rows(std::uint32_t slot, const policies::chunk_description& about,
-                         std::size_t i, std::span<float> to) const = 0;
+                         std::size_t i, std::span<float> to,
+                         std::shared_ptr<const void> keeps) = 0;
   // Where copies of this chunk are best kept, for a while; it outlives them.
   virtual std::pmr::memory_resource* memory_of_copies(std::uint32_t /*slot*/) {
     return std::pmr::get_default_resource();

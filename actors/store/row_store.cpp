@@ -55,6 +55,18 @@ status check_rules(const policies::open_table_call& table) {
   return rules.check(table.optimizer, rows);
 }
 
+// A rule of a plugin is code of the host, and to evict by l2 is to look at all values.
+bool can_have_engine(const policies::open_table_call& table) {
+  const auto is_plugin = [](const auto& optimizer) {
+    return optimizer.kind == runtime::optimizer_kind::plugin;
+  };
+  const auto& rows = table.rows;
+  return rows.memory == 0 && !is_plugin(table.optimizer) &&
+         std::none_of(rows.segments.begin(), rows.segments.end(),
+                      [&](const auto& segment) { return is_plugin(segment.optimizer); }) &&
+         (rows.lifetime.rows == 0 || rows.lifetime.by != runtime::eviction_order::l2);
+}
+
 // Multiples of the golden ratio: however many parts a shard has, they lie evenly in [0, 1).
 double lead_of(std::uint32_t slot) noexcept {
   constexpr double golden_ratio = 0.6180339887498949;
@@ -71,6 +83,7 @@ status row_store::add_table(const policies::open_table_call& table,
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
   const auto memory = memory_of(table);
   if (!memory) return memory.error();
+  auto* const engines = can_have_engine(table) ? engines_ : nullptr;
   for (const auto& chunk : chunks) {
     runtime::row_part_options options;
     options.rows = {.name = table.name,
@@ -82,7 +95,8 @@ status row_store::add_table(const policies::open_table_call& table,
                     .initial_scale = table.rows.init.value,
                     .segments = segments_of(table.rows),
                     .page_lead = lead_of(chunk.slot),
-                    .memory = *memory};
+                    .memory = *memory,
+                    .engines = engines};
     options.lifetime = policies::part_lifetime(table.rows.lifetime, parts);
     options.keeps = keeps;
     const auto most_candidates = options.lifetime.candidates > 0
@@ -205,7 +219,8 @@ std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t v
   const auto asked = runtime::checked_row_request(request);
   const auto bytes = part.answer_bytes(asked);
   TIDEGATE_ASSERT(into.size() == room_for(bytes), "a place for the answer");
-  const auto written = part.answer(version_buffer, asked, into.bytes().first(bytes));
+  const auto written =
+      part.answer(version_buffer, asked, into.bytes().first(bytes), {.payload = into});
   if (written == 0) std::memset(into.data(), 0, policies::row_line_bytes);
   return into.bytes().first(room_for(written));
 }
@@ -260,38 +275,11 @@ void copy_candidates(const runtime::row_part& part, std::span<float> to) {
                   to.data() + at * policies::numbers_floats);
 }
 
-// Values or states of rows that were pushed at this clock or later.
-void copy_floats(const runtime::row_part& part, std::uint64_t since, std::size_t i,
-                 std::span<float> to) {
-  const auto copy = [&](const runtime::row_part::row_values& row, std::size_t place) {
-    const auto from = i == policies::values_array ? row.values : row.state;
-    TIDEGATE_ASSERT((place + 1) * from.size() <= to.size(), "rows as they were described");
-    std::copy(from.begin(), from.end(), to.data() + place * from.size());
-  };
-  if (!part.table().lies_in_file()) {
-    std::size_t place = 0;
-    part.visit_rows([&](std::size_t, const runtime::row_part::row_values& row) {
-      if (row.use.clock >= since) copy(row, place++);
-    });
-    return;
-  }
-  // Where each row goes, as rows come in the order in which they lie.
-  std::vector<std::size_t> places;
-  places.reserve(part.rows());
-  std::size_t count = 0;
-  part.visit_uses([&](std::uint64_t, const runtime::row_use& use) {
-    places.push_back(count);
-    count += use.clock >= since ? 1 : 0;
-  });
-  part.visit_rows([&](std::size_t at, const runtime::row_part::row_values& row) {
-    if (row.use.clock >= since) copy(row, places[at]);
-  });
-}
-
 }  // namespace
 
 void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& about,
-                         std::size_t i, std::span<float> to) const {
+                         std::size_t i, std::span<float> to,
+                         std::shared_ptr<const void> keeps) const {
   const auto& part = parts_.at(slot).rows;
   if (i == policies::candidates_array) return copy_candidates(part, to);
   TIDEGATE_ASSERT(to.size() == policies::stored_floats(about, i), "as many as were described");
@@ -304,7 +292,12 @@ void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& 
     TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
     return;
   }
-  copy_floats(part, about.needs_base() ? about.row_since : 0, i, to);
+  const auto since = about.needs_base() ? about.row_since : 0;
+  const runtime::row_memory_owner owner{.object = std::move(keeps)};
+  if (i == policies::values_array)
+    part.copy_values(since, to, owner);
+  else
+    part.copy_states(since, to, owner);
   if (i == policies::states_array &&
       runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
     std::fill(to.begin(), to.end(), 0.0F);
@@ -336,14 +329,16 @@ status row_store::restore(const policies::checkpoint_reader& from, std::size_t t
 std::shared_ptr<const std::vector<float>> row_store::seed_of(
     const effects::seed& seed, const policies::shard_core::seed_state& state) const {
   const auto kept = std::span(seed.kept).first(state.kept.size());
-  const auto image = parts_.at(seed.slot).rows.image(seed.version_buffer, kept);
+  const auto& part = parts_.at(seed.slot).rows;
+  const auto image = part.image(seed.version_buffer, kept);
   policies::chunk_seed head;
   head.state = state;
   head.tail_bytes = runtime::image_bytes(image);
   const auto values = std::make_shared<std::vector<float>>(seed_bytes(head) / sizeof(float));
   const auto bytes = std::as_writable_bytes(std::span(*values));
   encode_seed(head, bytes);
-  runtime::encode_image(image, seed_tail(head, bytes));
+  const auto floats = runtime::encode_image(image, seed_tail(head, bytes));
+  part.read_image(kept, floats, {.object = values});
   return values;
 }
 

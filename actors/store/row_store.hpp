@@ -40,6 +40,10 @@ class row_store {
     copies_ = std::make_unique<runtime::file_resource>(folder_);
   }
 
+  // Where values and states lie with engines, if not with the parts: of tables that are added
+  // later, but those that do not fit memory or that an engine cannot step. It outlives this.
+  void set_engines(runtime::row_engines* engines) noexcept { engines_ = engines; }
+
   // Makes parts, without rows. `keeps`: versions before the current one that may be read.
   // Errors: invalid_argument (numbers that no table can have, or a folder where nothing would
   // be won), io_error (no address space, or no file).
@@ -47,6 +51,9 @@ class row_store {
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, std::uint32_t keeps);
   bool has(std::uint32_t slot) const { return parts_.contains(slot); }
+  bool has_engine(std::uint32_t slot) const {
+    return parts_.at(slot).rows.table().engine() != nullptr;
+  }
 
   // A place for the batch or request of a frame, aligned to cache lines; empty if memory is
   // short.
@@ -91,9 +98,10 @@ class row_store {
     return std::pmr::get_default_resource();
   }
   // Copies array `i` of a checkpoint of the part, which this is the description of
-  // (policies/checkpoint/image.hpp), as it is after the last step.
+  // (policies/checkpoint/image.hpp), as it is after the last step. `keeps` owns the memory that
+  // it is copied to, as shard_memory::copy_rows() says.
   void copy_out(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
-                std::span<float> to) const;
+                std::span<float> to, std::shared_ptr<const void> keeps) const;
   // The reverse: the part is as in the checkpoint, whose table is `table` there. Errors: those
   // of the storage, and of row_part::restore; corrupt.
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
@@ -137,6 +145,7 @@ class row_store {
   runtime::expected<std::shared_ptr<runtime::row_memory>> memory_of(
       const policies::open_table_call& table);
 
+  runtime::row_engines* engines_ = nullptr;
   std::string folder_;
   std::unique_ptr<runtime::file_resource> copies_;
   std::map<std::uint32_t, std::weak_ptr<runtime::row_memory>> memories_;  // by table

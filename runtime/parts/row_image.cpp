@@ -30,14 +30,17 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) {
 class writer {
  public:
   explicit writer(std::byte* at) : at_(at) {}
+  // Returns where it lies.
   template <class T>
-  void put(const T* data, std::size_t count) {
+  std::span<T> put(const T* data, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
+    const std::span written(reinterpret_cast<T*>(at_), count);
     const auto bytes = count * sizeof(T);
     const auto room = aligned(bytes);
     if (bytes > 0) std::memcpy(at_, data, bytes);
     std::memset(at_ + bytes, 0, room - bytes);
     at_ += room;
+    return written;
   }
   const std::byte* at() const { return at_; }
 
@@ -86,7 +89,7 @@ std::uint64_t image_bytes(const row_image& image) noexcept {
   return bytes;
 }
 
-void encode_image(const row_image& image, std::span<std::byte> into) {
+image_floats encode_image(const row_image& image, std::span<std::byte> into) {
   TIDEGATE_ASSERT(into.size() == image_bytes(image), "a place of image_bytes");
   const head_wire head{.dim = image.dim,
                        .state_floats = image.state_floats,
@@ -98,8 +101,9 @@ void encode_image(const row_image& image, std::span<std::byte> into) {
   to.put(&head, 1);
   to.put(image.ids.data(), image.ids.size());
   to.put(image.uses.data(), image.uses.size());
-  to.put(image.values.data(), image.values.size());
-  to.put(image.states.data(), image.states.size());
+  image_floats floats;
+  floats.values = to.put(image.values.data(), image.values.size());
+  floats.states = to.put(image.states.data(), image.states.size());
   to.put(image.candidates.data(), image.candidates.size());
   to.put(image.candidate_uses.data(), image.candidate_uses.size());
   for (const auto& delta : image.kept) {
@@ -107,9 +111,10 @@ void encode_image(const row_image& image, std::span<std::byte> into) {
     to.put(&rows, 1);
     to.put(delta.ids.data(), delta.ids.size());
     to.put(delta.existed.data(), delta.existed.size());
-    to.put(delta.values.data(), delta.values.size());
+    floats.kept.push_back(to.put(delta.values.data(), delta.values.size()));
   }
   TIDEGATE_ASSERT(to.at() == into.data() + into.size(), "as many as were counted");
+  return floats;
 }
 
 expected<row_image> decode_image(std::span<const std::byte> bytes) {

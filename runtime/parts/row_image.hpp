@@ -44,10 +44,17 @@ struct row_image {
   friend bool operator==(const row_image&, const row_image&) = default;
 };
 
+// Where the floats of an image lie in its bytes.
+struct image_floats {
+  std::span<float> values;
+  std::span<float> states;
+  std::vector<std::span<float>> kept;  // the values of each
+};
+
 // As bytes for another process of this machine's byte order; a multiple of 8 of them.
 std::uint64_t image_bytes(const row_image& image) noexcept;
 // `into`: image_bytes(image), aligned to 8 bytes.
-void encode_image(const row_image& image, std::span<std::byte> into);
+image_floats encode_image(const row_image& image, std::span<std::byte> into);
 // Errors: corrupt (not of this form; ids that do not ascend).
 expected<row_image> decode_image(std::span<const std::byte> bytes);
 

@@ -1,20 +1,21 @@
 #include "runtime/parts/row_part.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <numeric>
-#include <random>
 #include <string>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/kernels/plugins.hpp"
-#include "runtime/parts/row_lease.hpp"
 
 namespace tidegate::runtime {
 
 expected<row_part> row_part::create(const row_part_options& options) {
+  if (options.rows.engines != nullptr && options.lifetime.rows > 0 &&
+      options.lifetime.by == eviction_order::l2)
+    return fail(errc::invalid_argument,
+                "table " + options.rows.name +
+                    ": evict.by l2 looks at all values, which lie on a device");
   auto table = row_table::create(options.rows);
   if (!table) return fail(table.error());
   std::optional<candidate_rows> candidates;
@@ -35,7 +36,7 @@ status row_part::apply(const step& next, std::span<const batch_merger::input> ba
   clock_ = std::max(clock_, next.options.clock);
   // First: a row that is due to go is not kept by a push that comes too late.
   if (!(is_planted(planted_bug::row_evicted_on_the_primary_only) && !next.keeps_sum))
-    evict_unseen(before);
+    if (auto evicted = evict_unseen(before); !evicted.ok()) return evicted;
   if (auto updated = sum_and_update(next, batches); !updated.ok()) return updated;
   versions_.end_step(table_.view().index());
   return {};
@@ -88,8 +89,10 @@ status row_part::update(const row_step& step, std::span<const std::uint64_t> ids
     if (auto updated = update_block(step, admitted.ids, admitted.gradients); !updated.ok())
       return updated;
     const auto limit = options_.lifetime.rows;
-    if (limit > 0 && rows() > limit)
-      evict(eviction_.find_first(table_, options_.lifetime.by, rows() - left_of(limit)));
+    if (limit == 0 || rows() <= limit) continue;
+    auto evicted =
+        evict(eviction_.find_first(table_, options_.lifetime.by, rows() - left_of(limit)));
+    if (!evicted.ok()) return evicted;
   }
   return {};
 }
@@ -99,8 +102,10 @@ status row_part::update_block(const row_step& step, std::span<const std::uint64_
   auto noted = step;
   noted.latest = clock_;
   if (!versions_.notes()) return table_.update(noted, ids, gradients, {});
-  const auto [values, existed] = versions_.room_for(ids);
-  auto updated = table_.update(noted, ids, gradients, {.values = values, .is_new = existed});
+  const auto [values, existed, notes] = versions_.room_for(ids);
+  row_table::before_step before{.values = values, .is_new = existed};
+  if (table_.engine() != nullptr) before.notes = notes;
+  auto updated = table_.update(noted, ids, gradients, before);
   for (auto& row : existed) row = row == 0 ? 1 : 0;
   return updated;
 }
@@ -130,206 +135,31 @@ status row_part::admit(admitted_rows& block) {
   return {};
 }
 
-void row_part::evict(const std::vector<std::uint64_t>& ids) {
-  if (ids.empty()) return;
+status row_part::evict(const std::vector<std::uint64_t>& ids) {
+  if (ids.empty()) return {};
   if (versions_.notes() && !is_planted(planted_bug::row_evicted_not_noted)) {
-    const auto [values, existed] = versions_.room_for(ids);
-    table_.gather(ids, values);
+    const auto [values, existed, notes] = versions_.room_for(ids);
+    if (table_.engine() == nullptr)
+      table_.gather(ids, values);
+    else if (auto noted = table_.note(ids, notes); !noted.ok())
+      return noted;
     std::fill(existed.begin(), existed.end(), 1);
     versions_.note_out_of_order();
   }
   table_.erase(ids);
+  return {};
 }
 
-void row_part::evict_unseen(std::uint64_t before) {
+status row_part::evict_unseen(std::uint64_t before) {
   const auto unseen = options_.lifetime.unseen;
-  if (!looks_for_unseen(unseen, before, clock_)) return;
-  evict(eviction_.find_unseen(table_.view(), unseen, clock_));
+  if (!looks_for_unseen(unseen, before, clock_)) return {};
+  auto evicted = evict(eviction_.find_unseen(table_.view(), unseen, clock_));
   if (candidates_) candidates_->forget_unseen(unseen, clock_);
+  return evicted;
 }
 
 void row_part::keep_sum(std::uint64_t clock, std::span<const std::byte> batch) {
   sums_[clock % sums_kept].assign(batch);
-}
-
-std::uint64_t row_part::answer_bytes(const row_request& request) const {
-  const auto ids = request.ids.size();
-  if (request.kind == row_request_kind::gather) return gather_answer_bytes(ids, dim());
-  if (request.kind == row_request_kind::changes) return row_changes_bytes(ids, ids, dim());
-  return row_batch_bytes(request.rows_max, dim());
-}
-
-std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& request,
-                             std::span<std::byte> into) const {
-  if (request.kind == row_request_kind::scan) return scan(version_buffer, request, into);
-  if (request.kind == row_request_kind::changes) return changes(version_buffer, request, into);
-  TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
-  if (may_lease(version_buffer, request)) {
-    table_.expect_reads(request.ids);
-    encode({.place = table_.place(), .version = table_.view().version()},
-           into.first(row_lease_bytes));
-    return row_lease_bytes;
-  }
-  const auto floats = request.ids.size() * dim();
-  auto* values = reinterpret_cast<float*>(into.data());
-  gather(version_buffer, request.ids, {values, floats});
-  std::fill(into.begin() + static_cast<std::ptrdiff_t>(floats * sizeof(float)), into.end(),
-            std::byte{0});
-  return into.size();
-}
-
-// Nobody else has such a number, however often a process of a shard begins: parts of two
-// histories may have had other steps of the same clock.
-std::uint64_t row_part::draw_history() {
-  static thread_local std::random_device device;
-  const auto high = std::uint64_t{device()} << 32;
-  return std::max<std::uint64_t>(high | device(), 1);
-}
-
-// A row of the clock of the mark may have been stepped before or after it. One that is not
-// there may have been erased since.
-bool row_part::has_changed(row_number row, const row_mark& since) const {
-  if (row == no_row)
-    return !options_.lifetime.is_eternal() && !is_planted(planted_bug::row_erased_not_a_change);
-  const auto clock = table_.view().slabs().use(row).clock;
-  if (is_planted(planted_bug::row_change_of_the_same_clock_missed)) return clock > since.clock;
-  return clock >= since.clock;
-}
-
-std::size_t row_part::changes(std::uint32_t version_buffer, const row_request& request,
-                              std::span<std::byte> into) const {
-  const auto ids = request.ids;
-  const bool is_current = versions_.is_current(version_buffer);
-  const bool knows_mark =
-      request.since.history == history_ ||
-      (request.since.history != 0 && is_planted(planted_bug::row_change_of_another_history));
-  const bool all = !is_current || !knows_mark;
-  changed_numbers_.resize(ids.size());
-  if (!all) table_.view().index().find(ids, changed_numbers_);
-  changed_ids_.clear();
-  changed_bits_.assign(row_changes_words(ids.size()), 0);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!all && !has_changed(changed_numbers_[i], request.since)) continue;
-    changed_ids_.push_back(ids[i]);
-    changed_bits_[i / 64] |= std::uint64_t{1} << (i % 64);
-  }
-  row_changes_header header;
-  header.rows = static_cast<std::uint32_t>(ids.size());
-  header.changed = static_cast<std::uint32_t>(changed_ids_.size());
-  if (is_current) header.mark = {.history = history_, .clock = clock_};
-  const auto bytes = row_changes_bytes(header.rows, header.changed, dim());
-  const auto room = begin_row_changes(into.first(bytes), header, dim());
-  std::copy(changed_bits_.begin(), changed_bits_.end(), room.bits.begin());
-  gather(version_buffer, changed_ids_, room.values);
-  return bytes;
-}
-
-// A reader is told of values and leases by their sizes.
-bool row_part::may_lease(std::uint32_t version_buffer, const row_request& request) const {
-  return request.may_lease && answer_bytes(request) > row_lease_bytes &&
-         (versions_.is_current(version_buffer) ||
-          is_planted(planted_bug::row_lease_of_another_version));
-}
-
-void row_part::gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
-                      std::span<float> out) const {
-  table_.gather(ids, out);
-  versions_.visit(version_buffer, [&](const row_delta& rows) {
-    auto at = rows.ids.begin();
-    for (std::size_t i = 0; i < ids.size() && at != rows.ids.end(); ++i) {
-      at = std::lower_bound(at, rows.ids.end(), ids[i]);
-      if (at == rows.ids.end() || *at != ids[i]) continue;
-      const auto row = static_cast<std::size_t>(at - rows.ids.begin());
-      std::copy_n(rows.values.data() + row * dim(), dim(), out.data() + i * dim());
-    }
-  });
-}
-
-std::vector<std::size_t> row_part::places_by_number() const {
-  const auto& all = sorted_rows();
-  std::vector<std::size_t> places(all.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  std::sort(places.begin(), places.end(),
-            [&](std::size_t a, std::size_t b) { return all[a].number < all[b].number; });
-  return places;
-}
-
-const std::vector<row_part::sorted_row>& row_part::sorted_rows() const {
-  if (std::exchange(is_sorted_, true)) return sorted_;
-  sorted_.clear();
-  sorted_.reserve(table_.size());
-  table_.view().index().for_each([&](std::uint64_t id, row_number number) {
-    sorted_.push_back({id, number});
-  });
-  std::sort(sorted_.begin(), sorted_.end(),
-            [](const sorted_row& a, const sorted_row& b) { return a.id < b.id; });
-  return sorted_;
-}
-
-std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const {
-  std::vector<std::uint64_t> ids;
-  ids.reserve(table_.size());
-  for (const auto& row : sorted_rows()) ids.push_back(row.id);
-  versions_.visit(version_buffer, [&](const row_delta& rows) {
-    std::vector<std::uint64_t> were;
-    for (std::size_t i = 0; i < rows.ids.size(); ++i)
-      if (rows.existed[i] != 0) were.push_back(rows.ids[i]);
-    std::vector<std::uint64_t> others;
-    std::set_difference(ids.begin(), ids.end(), rows.ids.begin(), rows.ids.end(),
-                        std::back_inserter(others));
-    ids.clear();
-    std::set_union(others.begin(), others.end(), were.begin(), were.end(),
-                   std::back_inserter(ids));
-  });
-  return ids;
-}
-
-// Of the current version, which most pages are of, the rows lie sorted.
-std::size_t row_part::scan(std::uint32_t version_buffer, const row_request& request,
-                           std::span<std::byte> into) const {
-  const auto write_page = [&](const auto& all, const auto& id_of) {
-    const auto is_before = [&](std::uint64_t after, const auto& row) {
-      return after < id_of(row);
-    };
-    const auto begin = request.after
-                           ? std::upper_bound(all.begin(), all.end(), *request.after, is_before)
-                           : all.begin();
-    const auto rows = static_cast<std::uint32_t>(
-        std::min<std::size_t>(static_cast<std::size_t>(all.end() - begin), request.rows_max));
-    const auto bytes = row_batch_bytes(rows, dim());
-    TIDEGATE_ASSERT(bytes <= into.size(), "room for the answer");
-    const auto room = begin_row_batch(into.first(bytes), rows, dim());
-    std::transform(begin, begin + rows, room.ids.begin(), id_of);
-    gather(version_buffer, room.ids, room.values);
-    return bytes;
-  };
-  if (versions_.is_current(version_buffer))
-    return write_page(sorted_rows(), [](const sorted_row& row) { return row.id; });
-  return write_page(ids_of(version_buffer), [](std::uint64_t id) { return id; });
-}
-
-row_image row_part::image(std::uint32_t current, std::span<const std::uint32_t> kept) const {
-  TIDEGATE_ASSERT(versions_.is_current(current), "an image is of the current version");
-  row_image image;
-  image.dim = dim();
-  image.state_floats = state_floats();
-  visit_uses([&](std::uint64_t id, const row_use& use) {
-    image.ids.push_back(id);
-    image.uses.push_back(use);
-  });
-  image.values.resize(rows() * dim());
-  image.states.resize(rows() * state_floats());
-  visit_rows([&](std::size_t i, const row_values& row) {
-    std::copy(row.values.begin(), row.values.end(), image.values.data() + i * dim());
-    std::copy(row.state.begin(), row.state.end(), image.states.data() + i * state_floats());
-  });
-  image.clock = is_planted(planted_bug::row_clock_not_handed_over) ? 0 : clock_;
-  if (!is_planted(planted_bug::row_candidates_not_handed_over))
-    copy_candidates(image.candidates, image.candidate_uses);
-  if (is_planted(planted_bug::row_state_not_handed_over))
-    std::fill(image.states.begin(), image.states.end(), 0.0F);
-  image.kept = versions_.copy(kept);
-  return image;
 }
 
 status row_part::restore(const row_image& image, std::uint32_t current,
@@ -358,7 +188,15 @@ status row_part::restore(const row_image& image, std::uint32_t current,
     const auto counted = candidates_->put(image.candidates, image.candidate_uses);
     if (!counted.ok()) return counted;
   }
-  return table_.put(image.ids, image.values, image.states, image.uses);
+  if (auto put = table_.put(image.ids, image.values, image.states, image.uses); !put.ok())
+    return put;
+  std::uint32_t list = 0;
+  for (const auto& delta : image.kept) {
+    if (table_.engine() == nullptr || delta.ids.empty()) continue;
+    if (auto put = table_.engine()->put_notes({.list = list++}, delta.values); !put.ok())
+      return put;
+  }
+  return {};
 }
 
 }  // namespace tidegate::runtime

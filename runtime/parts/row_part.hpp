@@ -10,6 +10,10 @@
 // nobody pushes, then ids are counted, rows made and stepped, and those go that are too many.
 // It follows from the steps alone, so a replica that makes the same steps has the same rows.
 //
+// Where values and states lie with an engine (runtime/rows/row_engine.hpp), as on a device, a
+// step reads gradients later where they are lent, and what is read is there when the work of
+// the engine has ended. Then nobody visits rows, and answers are no leases.
+//
 // One thread. Once warm, steps allocate nothing.
 #pragma once
 
@@ -71,14 +75,14 @@ class row_part {
   // kept; with a lease on the current version where the request lets it and values would be
   // longer; with changes that may be fewer only of the current version, and since a mark of
   // this part. `into`: answer_bytes(request), aligned as batches are. Returns the bytes
-  // written.
+  // written. `owner` keeps the memory that an engine writes later.
   std::size_t answer(std::uint32_t version_buffer, const row_request& request,
-                     std::span<std::byte> into) const;
+                     std::span<std::byte> into, const row_memory_owner& owner = {}) const;
 
   // out[i * dim, (i + 1) * dim) = the values of the row ids[i] as of this version buffer; the
   // ids ascend.
   void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
-              std::span<float> out) const;
+              std::span<float> out, const row_memory_owner& owner = {}) const;
 
   // A row of the current version, in the memory of the table.
   struct row_values {
@@ -119,9 +123,20 @@ class row_part {
     for (const auto& [id, number] : sorted_rows()) visit(id, slabs.use(number));
   }
 
+  // Copies the values, or the states, of the rows whose last push is of this clock or a later
+  // one, ascending by id. `owner` keeps the memory.
+  void copy_values(std::uint64_t since, std::span<float> to,
+                   const row_memory_owner& owner) const;
+  void copy_states(std::uint64_t since, std::span<float> to,
+                   const row_memory_owner& owner) const;
+
   // Returns all rows of the current version, which `current` names, and what is kept of the
   // versions that `kept` names, the newest first.
+  // Floats that lie with an engine are 0 there, until read_image() of the same part, before any
+  // other step, has put them into the image's bytes.
   row_image image(std::uint32_t current, std::span<const std::uint32_t> kept) const;
+  void read_image(std::span<const std::uint32_t> kept, const image_floats& into,
+                  const row_memory_owner& owner) const;
   // Becomes what the image is of, which another process has given. `current` and `kept` are
   // the names that versions have from now on. Errors: over_limit, no_space, io_error; corrupt
   // (an image of another shape).
@@ -150,7 +165,9 @@ class row_part {
       : options_(options),
         table_(std::move(table)),
         candidates_(std::move(candidates)),
-        versions_(options.keeps, options.rows.dim) {}
+        versions_(options.keeps, options.rows.dim,
+                  table_.engine() == nullptr ? row_versions::values_lie::here
+                                             : row_versions::values_lie::with_engine) {}
 
   static std::uint64_t draw_history();
   status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
@@ -168,8 +185,8 @@ class row_part {
     std::span<const float* const> gradients;
   };
   status admit(admitted_rows& block);
-  void evict(const std::vector<std::uint64_t>& ids);
-  void evict_unseen(std::uint64_t before);
+  status evict(const std::vector<std::uint64_t>& ids);
+  status evict_unseen(std::uint64_t before);
   struct sorted_row {
     std::uint64_t id = 0;
     row_number number = 0;
@@ -181,10 +198,15 @@ class row_part {
   std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   bool may_lease(std::uint32_t version_buffer, const row_request& request) const;
   std::size_t changes(std::uint32_t version_buffer, const row_request& request,
-                      std::span<std::byte> into) const;
+                      std::span<std::byte> into, const row_memory_owner& owner) const;
   bool has_changed(row_number row, const row_mark& since) const;
   std::size_t scan(std::uint32_t version_buffer, const row_request& request,
-                   std::span<std::byte> into) const;
+                   std::span<std::byte> into, const row_memory_owner& owner) const;
+  void gather_from_engine(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
+                          std::span<float> out, const row_memory_owner& owner) const;
+  void fill_floats(row_image& image) const;
+  // Numbers of the rows whose last push is of this clock or a later one, ascending by id.
+  std::span<const row_number> rows_since(std::uint64_t clock) const;
 
   row_part_options options_;
   row_table table_;
@@ -197,7 +219,9 @@ class row_part {
   mutable std::vector<std::uint64_t> changed_ids_;
   mutable std::vector<row_number> changed_numbers_;
   mutable std::vector<std::uint64_t> changed_bits_;
-  mutable std::vector<sorted_row> sorted_;  // see sorted_rows()
+  mutable std::vector<row_source> sources_;    // of what an engine reads
+  mutable std::vector<row_number> read_rows_;  // likewise
+  mutable std::vector<sorted_row> sorted_;     // see sorted_rows()
   mutable bool is_sorted_ = false;
   cache_lines sums_[sums_kept];
   batch_merger merger_;

@@ -51,7 +51,10 @@ expected<row_layout> row_layout_for(const row_shape& shape, rows_lie_in where) {
   };
   layout.index_begin = end;
   end += layout.index.bytes;
-  if (where == rows_lie_in::memory) {
+  if (where == rows_lie_in::engine) {
+    layout.value_stride = layout.state_stride = 0;
+    layout.values = layout.states = place(0);
+  } else if (where == rows_lie_in::memory) {
     layout.values = place(shape.capacity * layout.value_stride * sizeof(float));
     layout.states = place(shape.capacity * layout.state_stride * sizeof(float));
   } else {

@@ -45,8 +45,9 @@ struct row_layout {
 };
 
 // Where values and states lie: in the memory of the table, or in a file that is mapped over all
-// of [row_layout::values, row_layout::ids) of it.
-enum class rows_lie_in : std::uint8_t { memory, file };
+// of [row_layout::values, row_layout::ids) of it, or with an engine (row_engine.hpp), and then
+// they take nothing here.
+enum class rows_lie_in : std::uint8_t { memory, file, engine };
 
 // Errors: invalid_argument (a number that is out of its range; the message says which).
 expected<row_layout> row_layout_for(const row_shape& shape,

@@ -75,24 +75,35 @@ expected<row_table> row_table::create(const row_table_options& options) {
     return fail(errc::invalid_argument,
                 "segments of table " + options.name + " have " + std::to_string(columns) +
                     " columns; allowed: " + std::to_string(options.dim) + ", as its rows have");
+  TIDEGATE_ASSERT(!options.memory || options.engines == nullptr, "rows lie in one place");
+  const auto where = options.memory               ? rows_lie_in::file
+                     : options.engines != nullptr ? rows_lie_in::engine
+                                                  : rows_lie_in::memory;
   const auto layout = row_layout_for(
       {.capacity = options.capacity, .dim = options.dim, .state_floats = state_floats(options)},
-      options.memory ? rows_lie_in::file : rows_lie_in::memory);
+      where);
   if (!layout) return fail(layout.error());
   auto memory = segment::create("rows", layout->bytes);
   if (!memory) return fail(memory.error());
-  if (!options.memory) return row_table(std::move(*memory), nullptr, *layout, options);
+  if (where == rows_lie_in::engine) {
+    auto engine = options.engines->make(layout->shape);
+    if (!engine) return fail(engine.error());
+    return row_table(std::move(*memory), nullptr, std::move(*engine), *layout, options);
+  }
+  if (!options.memory) return row_table(std::move(*memory), nullptr, nullptr, *layout, options);
   auto file = row_file::create(options.memory, memory->data(), *layout);
   if (!file)
     return fail(file.error().code(), "table " + options.name + ": " + file.error().message());
   reinterpret_cast<row_header*>(memory->data())->file = (*file)->name();
-  return row_table(std::move(*memory), std::move(*file), *layout, options);
+  return row_table(std::move(*memory), std::move(*file), nullptr, *layout, options);
 }
 
-row_table::row_table(segment memory, std::unique_ptr<row_file> file, const row_layout& layout,
+row_table::row_table(segment memory, std::unique_ptr<row_file> file,
+                     std::unique_ptr<row_engine> engine, const row_layout& layout,
                      const row_table_options& options)
     : memory_(std::move(memory)),
       file_(std::move(file)),
+      engine_(std::move(engine)),
       name_(options.name),
       layout_(layout),
       segments_(place_segments(options)),
@@ -153,6 +164,8 @@ void row_table::prepare_index(std::uint64_t ids) {
 status row_table::prepare_rows(std::uint64_t rows) {
   if (file_) {
     if (auto reserved = file_->reserve(rows); !reserved.ok()) return reserved;
+  } else if (engine_) {
+    if (auto reserved = engine_->reserve(rows); !reserved.ok()) return reserved;
   } else {
     value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
     state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
@@ -184,6 +197,7 @@ void row_table::write_new(std::span<const std::uint64_t> ids, std::span<const ro
 
 void row_table::begin_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
                           std::span<const std::uint8_t> added) {
+  if (engine_ != nullptr) return write_new_with_engine(ids, rows, added);
   if (file_ == nullptr) return write_new(ids, rows, added);
   reads_.assign(rows.begin(), rows.end());
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -247,6 +261,10 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
     coefficients_.push_back(
         coefficients_of(segment.options.optimizer, step, segment.options.columns));
   const auto clock = std::max(step.clock, step.latest);
+  if (engine_) {
+    std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
+    return step_with_engine(clock, rows, gradients, before);
+  }
   const std::size_t floats = layout_.shape.dim;
   in_blocks(rows, row_file::access::writes, [&](std::size_t first, std::size_t count) {
     step_block(clock, rows.subspan(first, count), gradients.subspan(first, count),
@@ -309,6 +327,14 @@ status row_table::put(std::span<const std::uint64_t> ids, std::span<const float>
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows, beginning::of_caller); !count)
     return count.error();
+  if (engine_) {
+    engine_->put(rows, values, states);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      slabs_.id(rows[i]) = ids[i];
+      slabs_.use(rows[i]) = uses[i];
+    }
+    return {};
+  }
   in_blocks(rows, row_file::access::writes, [&](std::size_t first, std::size_t count) {
     for (auto i = first; i < first + count; ++i) {
       std::copy_n(values.data() + i * dim, dim, slabs_.values(rows[i]));
@@ -321,6 +347,7 @@ status row_table::put(std::span<const std::uint64_t> ids, std::span<const float>
 }
 
 void row_table::gather(std::span<const std::uint64_t> ids, std::span<float> out) const {
+  TIDEGATE_ASSERT(engine_ == nullptr, "an engine is asked for its values");
   if (file_ == nullptr) return view().gather(ids, out);
   const std::size_t floats = layout_.shape.dim;
   const auto read = view();

@@ -7,7 +7,8 @@
 // made later, and not given back.
 //
 // Where rows are more than fit memory, values and states lie in a file, of which as much is in
-// memory as a row_memory says; index, ids and uses are in memory. The bits do not depend on it.
+// memory as a row_memory says; or they lie with an engine, as on a device (row_engine.hpp), and
+// nobody else reads them. Index, ids and uses are in memory. The bits do not depend on it.
 //
 // One thread writes; others may read as row_view.hpp says. The table owns its memory; readers
 // keep the pages when it goes.
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@
 #include "runtime/memory/segment.hpp"
 #include "runtime/rows/initial_values.hpp"
 #include "runtime/rows/pages_ahead.hpp"
+#include "runtime/rows/row_engine.hpp"
 #include "runtime/rows/row_file.hpp"
 #include "runtime/rows/row_index.hpp"
 #include "runtime/rows/row_memory.hpp"
@@ -59,6 +62,9 @@ struct row_table_options {
   // Where values and states lie in a file: the memory that they share with other parts. Null:
   // all is in memory.
   std::shared_ptr<row_memory> memory = nullptr;
+  // Where values and states lie with an engine: what makes it, which outlives the table. Null:
+  // they do not.
+  row_engines* engines = nullptr;
 };
 
 // What another process of this host needs to read a table in place.
@@ -87,6 +93,7 @@ class row_table {
   struct before_step {
     std::span<float> values = {};
     std::span<std::uint8_t> is_new = {};
+    std::optional<row_notes> notes = {};  // in place of values, where an engine has them
   };
   // One optimizer step of the row of each id, with the `dim` floats at gradients[i]. The ids
   // are distinct: an id that repeats would be stepped twice. Rows that do not exist are made.
@@ -105,6 +112,10 @@ class row_table {
   status put(std::span<const std::uint64_t> ids, std::span<const float> values,
              std::span<const float> states, std::span<const row_use> uses);
 
+  // Notes the values of rows, which all exist, with the engine. Errors: those of
+  // row_engine::note().
+  status note(std::span<const std::uint64_t> ids, const row_notes& into);
+
   // Returns how many of the ids had a row.
   std::size_t erase(std::span<const std::uint64_t> ids);
 
@@ -118,6 +129,7 @@ class row_table {
   row_view view() const noexcept;
   row_place place() const noexcept;
   const row_shape& shape() const noexcept { return layout_.shape; }
+  const initial_row& initial() const noexcept { return initial_; }
   // The values of the row ids[i], as row_view::gather().
   void gather(std::span<const std::uint64_t> ids, std::span<float> out) const;
 
@@ -131,13 +143,15 @@ class row_table {
   // Rows of these ids are about to be read by somebody else: brings them into memory.
   void expect_reads(std::span<const std::uint64_t> ids) const;
   bool lies_in_file() const noexcept { return file_ != nullptr; }
+  // Null where the table has the floats itself.
+  row_engine* engine() const noexcept { return engine_.get(); }
   std::uint64_t size() const noexcept { return index_.view().size(); }
   // hash_of_rows().
   std::string hash() const { return hash_of_rows(view()); }
 
  private:
-  row_table(segment memory, std::unique_ptr<row_file> file, const row_layout& layout,
-            const row_table_options& options);
+  row_table(segment memory, std::unique_ptr<row_file> file, std::unique_ptr<row_engine> engine,
+            const row_layout& layout, const row_table_options& options);
 
   // As scan_rows().
   template <class Work>
@@ -167,6 +181,9 @@ class row_table {
                  std::span<const std::uint8_t> added);
   void write_new(std::span<const std::uint64_t> ids, std::span<const row_number> rows,
                  std::span<const std::uint8_t> added);
+  void write_new_with_engine(std::span<const std::uint64_t> ids,
+                             std::span<const row_number> rows,
+                             std::span<const std::uint8_t> added);
   void prepare_index(std::uint64_t ids);
   // Errors: those of row_file::reserve.
   status prepare_rows(std::uint64_t rows);
@@ -186,9 +203,12 @@ class row_table {
                   std::span<const float* const> gradients, std::span<float> before);
   void step_rows(std::uint64_t clock, std::span<const row_number> rows,
                  std::span<const float* const> gradients, std::span<float> before);
+  status step_with_engine(std::uint64_t clock, std::span<const row_number> rows,
+                          std::span<const float* const> gradients, const before_step& before);
 
   segment memory_;
-  std::unique_ptr<row_file> file_;  // of values and states, over memory_; null: none
+  std::unique_ptr<row_file> file_;      // of values and states, over memory_; null: none
+  std::unique_ptr<row_engine> engine_;  // likewise
   std::string name_;
   row_layout layout_;
   std::vector<placed_segment> segments_;
@@ -205,6 +225,9 @@ class row_table {
   std::vector<std::uint8_t> added_;
   std::vector<const float*> gradients_;
   std::vector<row_coefficients> coefficients_;  // of a step, by segment
+  std::vector<row_engine::segment> stepped_;    // likewise, with an engine
+  std::vector<row_number> new_rows_;            // likewise
+  std::vector<float> new_values_;
 };
 
 }  // namespace tidegate::runtime

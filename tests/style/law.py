@@ -86,8 +86,8 @@ PROJECT = {
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
     "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/run"],
     # The simulator: cores and shells in one thread.
-    "launch/simulate/cluster": [*TRANSPORT, "runtime/batches", "runtime/functions", "runtime/kernels", "policies", "actors/seam", "actors/shard",
-                                "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
+    "launch/simulate/cluster": [*TRANSPORT, "runtime/batches", "runtime/functions", "runtime/kernels", "runtime/rows", "policies",
+                                "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
     "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],

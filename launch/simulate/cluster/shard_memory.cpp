@@ -25,9 +25,9 @@ shard_memory::shard_memory(world& where, endpoint_process& owner, endpoint_memor
   if (!where.plan.on_devices) return;
   device_.emplace(where.chance, endpoint.work());
   endpoint.use_device();
-  constexpr std::uint64_t looks_most = 300;
+  endpoint.rows().set_engines(&row_engines_.emplace(*device_));
   if (where.plan.devices_lost > 0 && where.chance.chance(where.plan.devices_lost))
-    looks_left_ = where.chance.between<std::uint64_t>(1, looks_most);
+    looks_left_ = where.chance.between<std::uint64_t>(1, 300);
 }
 
 void shard_memory::expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock) {
@@ -210,6 +210,7 @@ runtime::status shard_memory::apply_rows(const effects::apply& step, inputs from
     if (!payload) return {};
     batches.push_back({input.rank, std::as_bytes(payload->values)});
   }
+  if (endpoint_.rows().has_engine(step.slot)) read_later(from);
   if (auto applied = endpoint_.rows().apply(step, batches); !applied.ok()) return applied;
   const auto after = endpoint_.parameters(step.slot, step.to);
   tell_applied(step, std::move(with), after.values());

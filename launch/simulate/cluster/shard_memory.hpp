@@ -17,6 +17,7 @@
 #include "actors/shard/shard_shell.hpp"
 #include "launch/simulate/cluster/device_work.hpp"
 #include "launch/simulate/cluster/endpoint_process.hpp"
+#include "launch/simulate/cluster/late_rows.hpp"
 
 namespace tidegate::sim {
 
@@ -50,8 +51,8 @@ class shard_memory final : public actors::shard_memory {
                           policies::shard_core& core) override;
   description describe(std::uint32_t slot) const override;
   void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
-                 std::span<float> to) const override {
-    endpoint_.rows().copy_out(slot, about, i, to);
+                 std::span<float> to, std::shared_ptr<const void> keeps) override {
+    endpoint_.rows().copy_out(slot, about, i, to, std::move(keeps));
   }
   std::uint64_t rows_since(std::uint32_t slot, std::uint64_t clock) const override {
     return endpoint_.rows().rows_since(slot, clock);
@@ -134,6 +135,7 @@ class shard_memory final : public actors::shard_memory {
   std::shared_ptr<sums> lent_;          // of the primary
   mutable std::vector<float> missing_;  // in place of a payload that was given back
   std::optional<device_work> device_;
+  std::optional<late_row_engines> row_engines_;
   std::uint64_t looks_left_ = 0;  // until the device is lost; 0: it is not
 };
 

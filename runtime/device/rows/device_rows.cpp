@@ -13,8 +13,8 @@ namespace tidegate::runtime::devices {
 namespace {
 
 constexpr std::uint64_t piece_bytes_max = std::uint64_t{4} << 20;
-// Rows that change places at a time: so many wait beside the others.
-constexpr std::size_t moved_at_a_time = 1024;
+// Of rows that change places at a time.
+constexpr std::uint64_t waiting_bytes = std::uint64_t{256} << 10U;
 
 constexpr std::size_t whole_floats(std::size_t floats) {
   return whole_vectors(floats * sizeof(float)) / sizeof(float);
@@ -40,6 +40,13 @@ expected<row_room::piece> row_room::take(std::uint64_t bytes, bool may_be_on_hos
   bytes_on_host_ += bytes;
   taken.on_host = std::move(*memory);
   return taken;
+}
+
+std::span<float> row_room::waiting_room() {
+  if (!waiting_room_.on_device && !waiting_room_.on_host)
+    if (auto taken = take(waiting_bytes, true)) waiting_room_ = std::move(*taken);
+  if (!waiting_room_.on_device && !waiting_room_.on_host) return {};
+  return {reinterpret_cast<float*>(waiting_room_.data()), waiting_bytes / sizeof(float)};
 }
 
 void row_room::give_back(const piece& given) noexcept {
@@ -73,8 +80,7 @@ device_rows::device_rows(row_queue& queue, row_room& room, const row_shape& shap
       shape_(shape),
       state_begin_(whole_floats(shape.dim)),
       row_floats_(state_begin_ + whole_floats(shape.state_floats)),
-      rows_(row_floats_),
-      moved_(row_floats_) {}
+      rows_(row_floats_) {}
 
 device_rows::~device_rows() {
   const auto pieces = std::make_shared<std::vector<row_room::piece>>();
@@ -85,7 +91,6 @@ device_rows::~device_rows() {
     }
   };
   leave(rows_);
-  leave(moved_);
   for (auto& list : notes_) leave(list);
   if (!pieces->empty()) queue_.copy({}, 0, {.object = pieces, .payload = {}});
 }
@@ -151,14 +156,17 @@ status device_rows::put_notes(const row_notes& into, std::span<const float> valu
 // Rows of the device wait beside the others while those of the host come in. Where there is no
 // memory for that rows stay where they are, and are stepped there.
 void device_rows::bring(std::span<const row_number> rows) {
-  if (rows_.is_all_on_device() || !moved_.reserve(room_, moved_at_a_time).ok()) return;
+  if (rows_.is_all_on_device()) return;
+  const auto waiting = room_.waiting_room();
+  const auto at_a_time = waiting.size() / row_floats_;
+  if (at_a_time == 0) return;
   exchanges_.clear();
   places_.bring(rows, exchanges_);
   const auto floats =
       is_planted(planted_bug::row_moved_out_without_its_state) ? state_begin_ : row_floats_;
-  for (std::size_t first = 0; first < exchanges_.size(); first += moved_at_a_time) {
-    const auto some = std::span(exchanges_)
-                          .subspan(first, std::min(moved_at_a_time, exchanges_.size() - first));
+  for (std::size_t first = 0; first < exchanges_.size(); first += at_a_time) {
+    const auto some =
+        std::span(exchanges_).subspan(first, std::min(at_a_time, exchanges_.size() - first));
     const auto queue = [&](const auto& copy_of, std::size_t count) {
       copies_.clear();
       for (std::size_t i = 0; i < some.size(); ++i) copies_.push_back(copy_of(some[i], i));
@@ -167,7 +175,8 @@ void device_rows::bring(std::span<const row_number> rows) {
     using exchange = row_places::exchange;
     queue(
         [&](const exchange& rows, std::size_t i) {
-          return kernels::row_copy{.to = moved_.at(i), .from = rows_.at(rows.device)};
+          return kernels::row_copy{.to = waiting.data() + i * row_floats_,
+                                   .from = rows_.at(rows.device)};
         },
         floats);
     queue(
@@ -177,11 +186,12 @@ void device_rows::bring(std::span<const row_number> rows) {
         row_floats_);
     queue(
         [&](const exchange& rows, std::size_t i) {
-          return kernels::row_copy{.to = rows_.at(rows.host), .from = moved_.at(i)};
+          return kernels::row_copy{.to = rows_.at(rows.host),
+                                   .from = waiting.data() + i * row_floats_};
         },
         floats);
   }
-  rows_moved_ += exchanges_.size();
+  room_.count_moved(exchanges_.size());
 }
 
 void device_rows::step(std::span<const segment> segments, std::span<const row_number> rows,

@@ -37,17 +37,24 @@ class row_room {
   // no_space, unavailable.
   expected<piece> take(std::uint64_t bytes, bool may_be_on_host);
 
+  // Memory that rows wait in while others come to the device: of all tables, as all copies of
+  // a device's rows are made one after the other; empty if memory is short.
+  std::span<float> waiting_room();
   // Memory of so many bytes is given back.
   void give_back(const piece& given) noexcept;
 
   std::uint64_t bytes_on_device() const noexcept { return bytes_on_device_; }
   std::uint64_t bytes_on_host() const noexcept { return bytes_on_host_; }
+  std::uint64_t rows_moved() const noexcept { return rows_moved_; }  // that came to the device
+  void count_moved(std::uint64_t rows) noexcept { rows_moved_ += rows; }
 
  private:
   device& device_;
   std::uint64_t bytes_max_;
   std::uint64_t bytes_on_device_ = 0;
   std::uint64_t bytes_on_host_ = 0;
+  std::uint64_t rows_moved_ = 0;
+  piece waiting_room_;
 };
 
 class device_rows final : public row_engine {
@@ -70,8 +77,6 @@ class device_rows final : public row_engine {
   void read(std::span<const row_source> from, float* out, row_memory_owner owner) override;
   void read_states(std::span<const row_number> rows, float* out,
                    row_memory_owner owner) override;
-
-  std::uint64_t rows_moved() const noexcept { return rows_moved_; }
 
  private:
   // Places of one size in pieces that grow, so that a small table takes little.
@@ -111,9 +116,7 @@ class device_rows final : public row_engine {
   std::size_t row_floats_ = 0;   // of both, and of what is between them
   place_list rows_;
   std::vector<place_list> notes_;
-  place_list moved_;  // rows that are on their way to the host
   row_places places_;
-  std::uint64_t rows_moved_ = 0;
   std::vector<row_places::exchange> exchanges_;
   std::vector<kernels::row_copy> copies_;
   std::vector<kernels::row_addresses> steps_;

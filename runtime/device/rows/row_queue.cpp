@@ -70,7 +70,14 @@ expected<std::unique_ptr<row_queue>> row_queue::make(device& on,
 }
 
 row_queue::~row_queue() {
+  stop();
+}
+
+void row_queue::stop() {
   if (queued_ > done_) static_cast<void>(device_.synchronize());
+  for (auto& item : operations_)
+    if (item) item->owner = {};
+  is_ok({errc::unavailable, "rows of " + device_.name() + " are given up"});
 }
 
 // Operations keep their places modulo the size of the ring.
@@ -91,7 +98,7 @@ void row_queue::grow() {
 
 row_queue::operation& row_queue::next_operation(operation_kind kind, std::size_t floats) {
   if (submitted_ - done_ == operations_.size()) grow();
-  auto& item = at(++submitted_);
+  auto& item = at(submitted_ + 1);
   item.kind = kind;
   item.floats = floats;
   item.copies.clear();
@@ -103,12 +110,18 @@ row_queue::operation& row_queue::next_operation(operation_kind kind, std::size_t
   return item;
 }
 
+ticket row_queue::submit() {
+  ++submitted_;
+  if (listener_ != nullptr) listener_->queued(submitted_);
+  return submitted_;
+}
+
 ticket row_queue::copy(std::span<const kernels::row_copy> rows, std::size_t floats,
                        row_memory_owner owner) {
   auto& item = next_operation(operation_kind::copy, floats);
   item.copies.assign(rows.begin(), rows.end());
   item.owner = std::move(owner);
-  return submitted_;
+  return submit();
 }
 
 ticket row_queue::write(std::span<float* const> to, std::span<const float> values,
@@ -117,7 +130,7 @@ ticket row_queue::write(std::span<float* const> to, std::span<const float> value
   auto& item = next_operation(operation_kind::write, floats);
   for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
   item.values.assign(values.begin(), values.end());
-  return submitted_;
+  return submit();
 }
 
 ticket row_queue::read(std::span<const float* const> from, std::size_t floats, float* out,
@@ -126,7 +139,7 @@ ticket row_queue::read(std::span<const float* const> from, std::size_t floats, f
   for (const auto* const place : from) item.copies.push_back({.to = nullptr, .from = place});
   item.out = out;
   item.owner = std::move(owner);
-  return submitted_;
+  return submit();
 }
 
 ticket row_queue::step(std::span<const row_engine::segment> segments,
@@ -140,7 +153,7 @@ ticket row_queue::step(std::span<const row_engine::segment> segments,
     item.is_staged.push_back(is_reached ? 0 : 1);
     if (!is_reached) item.values.insert(item.values.end(), row.gradient, row.gradient + floats);
   }
-  return submitted_;
+  return submit();
 }
 
 bool row_queue::is_ok(const status& outcome) {

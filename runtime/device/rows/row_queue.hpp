@@ -46,6 +46,14 @@ class row_queue {
   row_queue(const row_queue&) = delete;
   row_queue& operator=(const row_queue&) = delete;
 
+  // Told of each operation when it is queued. It outlives this, or is taken back with nullptr.
+  class listener {
+   public:
+    virtual ~listener() = default;
+    virtual void queued(ticket last) = 0;
+  };
+  void set_listener(listener* to) noexcept { listener_ = to; }
+
   // Queues that so many floats be copied, all of which the device can work on; to different
   // places. `owner` is kept until it has ended.
   ticket copy(std::span<const kernels::row_copy> rows, std::size_t floats,
@@ -61,6 +69,9 @@ class row_queue {
   ticket step(std::span<const row_engine::segment> segments,
               std::span<const kernels::row_addresses> rows, std::size_t floats);
 
+  // Waits until nothing is under way, and lets go of all owners. What waits is not done, nor
+  // told of; what is queued later waits for ever.
+  void stop();
   // Gives the device what waits and what it has room for; looks what has ended.
   void poll();
 
@@ -93,6 +104,7 @@ class row_queue {
 
   explicit row_queue(device& on) : device_(on) {}
 
+  ticket submit();
   operation& next_operation(operation_kind kind, std::size_t floats);
   operation& at(ticket of) { return *operations_[of % operations_.size()]; }
   void grow();
@@ -119,6 +131,7 @@ class row_queue {
   ticket queued_ = 0;
   ticket done_ = 0;
   status failure_;
+  listener* listener_ = nullptr;
 };
 
 }  // namespace tidegate::runtime::devices

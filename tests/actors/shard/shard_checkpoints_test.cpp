@@ -73,7 +73,7 @@ class small_memory final : public shard_memory {
     return chunk;
   }
   void copy_rows(std::uint32_t, const policies::chunk_description& about, std::size_t i,
-                 std::span<float> to) const override {
+                 std::span<float> to, std::shared_ptr<const void>) override {
     if (i != policies::values_array) return;
     EXPECT_EQ(to.size(), (about.needs_base() ? 4U : 9U) * 2);
     copied.push_back(about);

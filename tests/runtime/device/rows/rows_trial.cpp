@@ -58,7 +58,7 @@ class rows_trial {
     settle();
     check_all();
     settle();
-    report_.rows_moved = rows->rows_moved();
+    report_.rows_moved = room_.rows_moved();
     rows.reset();  // while nothing or something is under way
     lent_.reset();
     queue_.reset();
