@@ -24,10 +24,12 @@ class Rows(RowsTest):
                 self.assertEqual(self.expected(clocks=100, table=table, **cluster), expected)
 
     def test_same_bits_whoever_is_killed(self):
-        for seed, (optimizer, transport) in enumerate((("adam", "auto"), ("adagrad", "tcp"))):
-            with self.subTest(optimizer=optimizer, transport=transport):
+        on_device = {"shards": {"count": 2, "device": "emulated:3", "device_memory": "64KiB"}}
+        for seed, (optimizer, cluster) in enumerate((("adam", {}), ("adagrad", {"transport": "tcp"}),
+                                                     ("rowwise_adagrad", on_device))):
+            with self.subTest(optimizer=optimizer, **cluster):
                 job = {"optimizer": {"name": optimizer, "learning_rate": 0.05}}
-                self.assert_same_after_kills(self.yaml(16000, job=job, replicas=1, transport=transport),
+                self.assert_same_after_kills(self.yaml(16000, job=job, replicas=1, **cluster),
                                              self.expected(job=job), KILLED, seed, 0.02)
 
     def test_same_bits_after_parts_have_moved(self):

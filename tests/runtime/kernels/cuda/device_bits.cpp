@@ -2,7 +2,7 @@
 // optimizers, types, numbers of inputs, sets of ranks and alignments, a third of those that can
 // with gaps, then long ones. Compares
 // all memory of a step, so that a store beside an array shows as well. Then searches for
-// numbers that are not finite.
+// numbers that are not finite, and steps and copies of rows.
 //
 // usage: device_bits [SECONDS [LONGEST]]   how long random steps are tried, 30 without it; and
 //   elements of a long step at most: all are tried without it
@@ -15,7 +15,9 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/rng.hpp"
 #include "runtime/kernels/cuda/finite.hpp"
+#include "runtime/kernels/cuda/rows.hpp"
 #include "runtime/kernels/cuda/update.hpp"
 #include "tests/runtime/kernels/cuda/device.hpp"
 #include "tests/runtime/kernels/cuda/emulation.hpp"
@@ -154,6 +156,99 @@ int try_finds() {
   return wrong;
 }
 
+// Rows of some optimizer: values, state and gradients in one piece of memory, every second row
+// stepped and the others copied over by the first.
+class random_rows {
+ public:
+  explicit random_rows(std::uint64_t seed) : random_(seed) {
+    using tidegate::runtime::optimizer_kind;
+    constexpr optimizer_kind kinds[] = {
+        optimizer_kind::sgd,     optimizer_kind::adagrad,         optimizer_kind::adam,
+        optimizer_kind::ftrl,    optimizer_kind::rowwise_adagrad, optimizer_kind::group_adagrad,
+        optimizer_kind::proximal};
+    constants_.options.kind = kinds[seed % std::size(kinds)];
+    constants_.options.l1 = 0.01F;
+    constants_.rates = {.rate = 0.05F};
+    constants_.scale = 0.5F;
+    constants_.row = {.rate = 0.05F,
+                      .epsilon = 1e-8F,
+                      .beta = 1,
+                      .l1 = 0.01F,
+                      .l2 = 0.02F,
+                      .row_bound = 0.1F};
+    columns_ = {.first = static_cast<std::uint32_t>(random_.below(5)),
+                .columns = static_cast<std::uint32_t>(1 + random_.below(200)),
+                .state = 0};
+    wide_ = (columns_.first + columns_.columns + 3) / 4 * 4;
+    count_ = 1 + random_.below(2000);
+    memory_.resize(count_ * wide_ * 4);
+    for (auto& number : memory_)
+      number = static_cast<float>(random_.below(2001)) / 1000.0F - 0.5F;
+  }
+
+  bool passes() {
+    const device_memory device(bytes()), lists(2 * count_ * sizeof(kernels::row_addresses));
+    require(cudaMemcpy(device.data(), memory_.data(), bytes(), cudaMemcpyHostToDevice),
+            "cudaMemcpy to the device");
+    auto* const there = reinterpret_cast<float*>(device.data());
+    const auto steps = steps_in(there);
+    const auto copies = copies_in(there);
+    auto* const step_list = reinterpret_cast<kernels::row_addresses*>(lists.data());
+    auto* const copy_list = reinterpret_cast<kernels::row_copy*>(step_list + steps.size());
+    require(cudaMemcpy(step_list, steps.data(), steps.size() * sizeof steps[0],
+                       cudaMemcpyHostToDevice),
+            "cudaMemcpy of steps");
+    require(cudaMemcpy(copy_list, copies.data(), copies.size() * sizeof copies[0],
+                       cudaMemcpyHostToDevice),
+            "cudaMemcpy of copies");
+    require(cuda::queue_row_step(constants_, columns_, step_list, steps.size(), nullptr),
+            "queue_row_step");
+    require(cuda::queue_row_copy(copy_list, copies.size(), wide_, true, nullptr),
+            "queue_row_copy");
+    tidegate::tests::emulate_row_step(constants_, columns_, steps_in(memory_.data()));
+    tidegate::tests::emulate_row_copy(copies_in(memory_.data()), wide_, true);
+    std::vector<float> got(memory_.size());
+    require(cudaMemcpy(got.data(), device.data(), bytes(), cudaMemcpyDeviceToHost),
+            "cudaMemcpy from the device");
+    return std::memcmp(got.data(), memory_.data(), bytes()) == 0;
+  }
+
+ private:
+  std::size_t bytes() const { return memory_.size() * sizeof(float); }
+  // Of each row: values, two arrays of state, a gradient.
+  float* row(float* base, std::size_t i) const { return base + i * wide_ * 4; }
+  std::vector<kernels::row_addresses> steps_in(float* base) const {
+    std::vector<kernels::row_addresses> steps;
+    for (std::size_t i = 0; i < count_; i += 2)
+      steps.push_back({.values = row(base, i),
+                       .state = row(base, i) + wide_,
+                       .gradient = row(base, i) + 3 * wide_});
+    return steps;
+  }
+  std::vector<kernels::row_copy> copies_in(float* base) const {
+    std::vector<kernels::row_copy> copies;
+    for (std::size_t i = 1; i < count_; i += 2)
+      copies.push_back({.to = row(base, i), .from = i % 3 == 0 ? nullptr : row(base, i - 1)});
+    return copies;
+  }
+
+  tidegate::runtime::rng random_;
+  kernels::row_constants constants_;
+  kernels::row_columns columns_;
+  std::size_t wide_ = 0;
+  std::size_t count_ = 0;
+  std::vector<float> memory_;
+};
+
+int try_rows() {
+  constexpr int tries = 700;
+  int wrong = 0;
+  for (std::uint64_t seed = 1; seed <= tries; ++seed)
+    wrong += random_rows(seed).passes() ? 0 : 1;
+  std::printf("%d of %d steps and copies of rows differ\n", wrong, tries);
+  return wrong;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -164,6 +259,7 @@ int main(int argc, char** argv) {
   tidegate::tests::require_device();
   const double seconds = argc > 1 ? std::atof(argv[1]) : 30;
   const std::size_t longest = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : SIZE_MAX;
-  const int wrong = try_finds() + try_random_steps(seconds) + try_long_steps(longest);
+  const int wrong =
+      try_finds() + try_rows() + try_random_steps(seconds) + try_long_steps(longest);
   return wrong == 0 ? 0 : 1;
 }
