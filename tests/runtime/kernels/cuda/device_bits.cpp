@@ -156,7 +156,7 @@ int try_finds() {
   return wrong;
 }
 
-// Rows of some optimizer: values, state and gradients in one piece of memory, every second row
+// Rows that an optimizer steps: values, state and gradients in one piece of memory, every second row
 // stepped and the others copied over by the first.
 class random_rows {
  public:
