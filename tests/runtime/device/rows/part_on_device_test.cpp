@@ -47,9 +47,9 @@ struct rows_device {
   row_part part(const row_lifetime& lifetime) {
     auto options = options_of(lifetime);
     options.rows.engines = engines.get();
-    auto made = row_part::create(options);
-    EXPECT_TRUE(made) << made.error().message();
-    return std::move(*made);
+    auto part = row_part::create(options);
+    EXPECT_TRUE(part) << part.error().message();
+    return std::move(*part);
   }
   void settle() {
     while (!queue->is_idle() && queue->failure().ok()) queue->poll();

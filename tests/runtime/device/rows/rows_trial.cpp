@@ -47,10 +47,10 @@ class rows_trial {
   }
 
   rows_report run() {
-    auto made = row_queue::make(
+    auto queue = row_queue::make(
         device_, {.operations_max = 3, .slots = 2, .slot_bytes = std::size_t{128} << 10});
-    if (!made) return {.problem = made.error().message()};
-    queue_ = std::move(*made);
+    if (!queue) return {.problem = queue.error().message()};
+    queue_ = std::move(*queue);
     lent_ = std::make_unique<host_memory>(*device_.allocate_host(lent_bytes));
     auto rows = std::make_unique<device_rows>(*queue_, room_, shape_);
     rows_ = rows.get();

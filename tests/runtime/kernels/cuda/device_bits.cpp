@@ -156,8 +156,8 @@ int try_finds() {
   return wrong;
 }
 
-// Rows that an optimizer steps: values, state and gradients in one piece of memory, every second row
-// stepped and the others copied over by the first.
+// Rows that an optimizer steps: values, state and gradients in one piece of memory, every
+// second row stepped and the others copied over by the first.
 class random_rows {
  public:
   explicit random_rows(std::uint64_t seed) : random_(seed) {
@@ -215,7 +215,7 @@ class random_rows {
 
  private:
   std::size_t bytes() const { return memory_.size() * sizeof(float); }
-  // Of each row: values, two arrays of state, a gradient.
+  // A row has values, two arrays of state, and a gradient.
   float* row(float* base, std::size_t i) const { return base + i * wide_ * 4; }
   std::vector<kernels::row_addresses> steps_in(float* base) const {
     std::vector<kernels::row_addresses> steps;
