@@ -37,8 +37,9 @@ void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions
       out.push_back({action::too_late, pull.rank, pull.clock});
       break;
     case answer::later:
+      if (!waits_.is_touched()) parked_.reserve(waits_.size());
       parked_.push_back(pull);
-      waits_[pull.rank] = 1;
+      waits_.change(pull.rank) = 1;
       decide_ask(out);
       break;
   }
@@ -66,7 +67,8 @@ void consistency_policy::restore(std::uint64_t version,
 }
 
 void consistency_policy::worker_replaced(std::uint32_t rank) {
-  waits_[rank] = 0;
+  if (waits_.at(rank) == 0) return;
+  waits_.change(rank) = 0;
   std::erase_if(parked_, [&](const pull_request& pull) { return pull.rank == rank; });
 }
 
@@ -85,7 +87,7 @@ bool consistency_policy::release(const pull_request& pull, policy_decisions& out
   if (verdict == answer::later)
     return is_planted(planted_bug::parked_pull_forgotten) && parked_.size() > 2;
   if (verdict == answer::now) pull_answered(pull.rank);
-  waits_[pull.rank] = 0;
+  waits_.change(pull.rank) = 0;
   out.push_back(
       {verdict == answer::now ? action::answer : action::too_late, pull.rank, pull.clock});
   return true;
@@ -96,7 +98,7 @@ void consistency_policy::release_parked(policy_decisions& out) {
 }
 
 void consistency_policy::release_own(std::uint32_t rank, policy_decisions& out) {
-  if (waits_[rank] == 0) return;
+  if (waits_.at(rank) == 0) return;
   std::erase_if(parked_, [&](const pull_request& pull) {
     return pull.rank == rank && release(pull, out);
   });

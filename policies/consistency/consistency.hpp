@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "policies/model/clock_vector.hpp"
+#include "policies/model/per_rank.hpp"
 #include "policies/model/spec.hpp"
 
 namespace tidegate::policies {
@@ -93,9 +94,7 @@ class consistency_policy {
   std::size_t parked() const noexcept { return parked_.size(); }
 
  protected:
-  explicit consistency_policy(std::uint32_t workers) : clocks_(workers), waits_(workers, 0) {
-    parked_.reserve(workers);
-  }
+  explicit consistency_policy(std::uint32_t workers) : clocks_(workers), waits_(workers) {}
   const clock_vector& clocks() const noexcept { return clocks_; }
   enum class answer : std::uint8_t { now, later, too_late };
   const std::vector<pull_request>& parked_pulls() const noexcept { return parked_; }
@@ -120,7 +119,7 @@ class consistency_policy {
 
   clock_vector clocks_;
   std::vector<pull_request> parked_;  // in order of arrival
-  std::vector<std::uint8_t> waits_;   // by rank: whether it is parked
+  per_rank<std::uint8_t> waits_;      // whether it is parked
 };
 
 // Returns a policy for one chunk. `workers` is the size of the job.

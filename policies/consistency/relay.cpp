@@ -16,7 +16,7 @@ relay_policy::relay_policy(const consistency_spec& spec, std::uint32_t workers,
       spec_(spec),
       waits_for_parts_(spec.kind == consistency_kind::ssp && parts > 1),
       keeps_current_(keeps_current),
-      seen_(workers, 0) {}
+      seen_(workers) {}
 
 std::uint64_t relay_policy::applied_below(std::uint32_t rank) const noexcept {
   return std::min(settled_, clocks().through(rank));
@@ -48,7 +48,7 @@ consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) c
     const bool asks = keeps_current_ && !is_planted(planted_bug::older_version_not_asked_for);
     return asks || have_ < pull.clock ? answer::later : answer::too_late;
   }
-  return have_ >= pull.clock && seen_[pull.rank] < pulls_ ? answer::now : answer::later;
+  return have_ >= pull.clock && seen_.at(pull.rank) < pulls_ ? answer::now : answer::later;
 }
 
 bool relay_policy::may_ask(const pull_request& pull) const {

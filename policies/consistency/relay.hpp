@@ -14,6 +14,7 @@
 #include <array>
 
 #include "policies/consistency/consistency.hpp"
+#include "policies/model/per_rank.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -57,7 +58,7 @@ class relay_policy final : public consistency_policy {
   void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) override;
   answer decide_pull(const pull_request& pull) const override;
   bool has_parameters() const noexcept override { return has_; }
-  void pull_answered(std::uint32_t rank) override { seen_[rank] = pulls_; }
+  void pull_answered(std::uint32_t rank) override { seen_.change(rank) = pulls_; }
   void decide_ask(policy_decisions& out) override;
   void restored(std::uint64_t clock) override { gathered_ = arrived_ = settled_ = clock; }
   bool is_bsp() const noexcept { return spec_.kind == consistency_kind::bsp; }
@@ -75,8 +76,8 @@ class relay_policy final : public consistency_policy {
   std::uint64_t have_ = 0;  // bsp: their version; else the clock that they were asked for at
   std::uint64_t had_ = clock_vector::infinity;  // bsp: the version before, which is kept
   std::uint64_t min_clock_ = 0;
-  std::uint64_t pulls_ = 0;          // made so far
-  std::vector<std::uint64_t> seen_;  // by rank: the last one that it was given
+  std::uint64_t pulls_ = 0;       // made so far
+  per_rank<std::uint64_t> seen_;  // the last one that it was given
   bool asking_ = false;
   pull_request asked_;
 };

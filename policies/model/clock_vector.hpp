@@ -1,9 +1,10 @@
 // How many clocks of each worker are in, and the minimum over those still running. A finished
-// worker counts as infinitely far. One thread; no allocation after construction.
+// worker counts as infinitely far. One thread; one allocation, when the first clock comes in.
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "policies/model/per_rank.hpp"
 
 namespace tidegate::policies {
 
@@ -13,9 +14,9 @@ class clock_vector {
 
   explicit clock_vector(std::uint32_t workers);  // all at 0; workers >= 1
 
-  std::uint32_t workers() const noexcept { return static_cast<std::uint32_t>(through_.size()); }
+  std::uint32_t workers() const noexcept { return through_.size(); }
   // Returns the first clock of this rank that is not in; infinity once it has finished.
-  std::uint64_t through(std::uint32_t rank) const noexcept { return through_[rank]; }
+  std::uint64_t through(std::uint32_t rank) const noexcept { return through_.at(rank); }
   // Returns the minimum of through() over all ranks; infinity once all have finished.
   std::uint64_t min() const noexcept { return min_; }
 
@@ -26,7 +27,9 @@ class clock_vector {
   void begin(std::uint32_t rank, std::uint64_t through);
 
  private:
-  std::vector<std::uint64_t> through_;
+  void find_min();
+
+  per_rank<std::uint64_t> through_;
   std::uint64_t min_ = 0;
   std::uint32_t at_min_;  // how many workers are at the minimum; recomputed when it reaches 0
 };

@@ -14,7 +14,6 @@ using runtime::planted_bug;
 
 chunk_versions::chunk_versions(std::uint32_t workers, std::uint32_t keeps)
     : workers_(workers), keeps_(keeps) {
-  readers_.reserve(version_buffers_max(workers));
   readers_.push_back(0);
 }
 

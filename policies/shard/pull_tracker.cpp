@@ -40,7 +40,7 @@ shard_effects::version_at version_for(const chunk_record& chunk, std::uint64_t c
 // Returns false when the pull is a duplicate, or refused with `code`.
 bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_place,
                          reply_code& code) {
-  auto& last = chunks_[chunk.slot][tag.rank];
+  auto& last = chunks_[chunk.slot].change(tag.rank);
   // A duplicate, answered already or when due, or a late one whose worker went on.
   if (tag.request <= last.request && !is_planted(planted_bug::resent_pull_answered_twice))
     return false;
@@ -70,7 +70,7 @@ void pull_tracker::park(rank_pulls& last, std::uint64_t clock, std::uint64_t req
 // Likewise. One that comes again while it is parked is dropped by begin_call().
 bool pull_tracker::take_call(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
                              reply_code& code) {
-  auto& last = chunks_[chunk.slot][tag.rank];
+  auto& last = chunks_[chunk.slot].change(tag.rank);
   last.call_arrives = false;
   // Its number may have been passed by that of the same call, which has been dropped since.
   const auto request = std::max(tag.request, last.call_request);
@@ -104,7 +104,7 @@ push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payl
   const bool has_rows = state_.registry.has_rows(tag.table);
   if (has_rows ? !is_row_payload(payload_bytes) : payload_bytes != runtime::call_payload_bytes)
     return {verdict::refuse, reply_code::wrong_size};
-  auto& last = chunks_[slot][tag.rank];
+  auto& last = chunks_[slot].change(tag.rank);
   if (tag.request <= std::max(last.request, last.call_request)) return {verdict::drop};
   const bool is_parked = last.pulling && last.call != no_payload && last.clock == tag.clock;
   last.call_request = tag.request;
@@ -120,7 +120,7 @@ push_admission pull_tracker::begin_call(const frame_tag& tag, std::uint64_t payl
 std::uint64_t pull_tracker::cancel_call(const frame_tag& tag) {
   std::uint32_t slot = 0;
   if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return tag.request;
-  auto& last = chunks_[slot][tag.rank];
+  auto& last = chunks_[slot].change(tag.rank);
   last.call_arrives = false;
   return std::max(tag.request, std::exchange(last.call_request, last.request));
 }
@@ -187,7 +187,7 @@ void pull_tracker::pull_run(const frame_tag& tag, std::span<const std::uint32_t>
 
 void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code code,
                           shard_effects& out) {
-  auto& last = chunks_[chunk.slot][tag.rank];
+  auto& last = chunks_[chunk.slot].change(tag.rank);
   last.pulling = false;
   if (last.call != no_payload) return answer_call(chunk, tag, code, out);
   if (code == reply_code::ok && last.sending >= replies_under_way_max) {
@@ -217,7 +217,7 @@ void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code 
 // The lease stays, and counts beside the replies.
 void pull_tracker::answer_call(chunk_record& chunk, const frame_tag& tag, reply_code code,
                                shard_effects& out) {
-  auto& last = chunks_[chunk.slot][tag.rank];
+  auto& last = chunks_[chunk.slot].change(tag.rank);
   const auto under_way = last.sending + (last.leased ? 1 : 0);
   if (code == reply_code::ok && under_way >= replies_under_way_max) {
     TIDEGATE_RARE("shard: a call waits for the end of a reply");
@@ -245,7 +245,7 @@ void pull_tracker::answer_call(chunk_record& chunk, const frame_tag& tag, reply_
 
 bool pull_tracker::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer) {
   auto& versions = state_.registry.chunk(slot).versions;
-  auto& last = chunks_[slot][rank];
+  auto& last = chunks_[slot].change(rank);
   TIDEGATE_ASSERT(last.sending > 0 && versions.has_reader(version_buffer),
                   "a reply was under way");
   --last.sending;
@@ -255,7 +255,7 @@ bool pull_tracker::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t ve
 
 void pull_tracker::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out) {
   auto& chunk = state_.registry.chunk(slot);
-  auto& last = chunks_[slot][rank];
+  auto& last = chunks_[slot].change(rank);
   if (!std::exchange(last.answer_waits, false)) return;
   const auto base = chunk_registry::base_of(chunk);
   // A worker goes on while rows that it has asked for ahead wait, and steps are made.
@@ -266,18 +266,19 @@ void pull_tracker::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_
 }
 
 void pull_tracker::pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) {
-  const auto& last = chunks_[chunk.slot][rank];
+  const auto& last = chunks_[chunk.slot].at(rank);
   if (last.leased && clock >= last.lease_clock) end_lease(chunk, rank);
 }
 
 void pull_tracker::end_lease(chunk_record& chunk, std::uint32_t rank) {
-  auto& last = chunks_[chunk.slot][rank];
-  if (!std::exchange(last.leased, false)) return;
-  chunk.versions.remove_reader(last.lease.version_buffer);
+  auto* const last = chunks_[chunk.slot].find(rank);
+  if (last == nullptr || !std::exchange(last->leased, false)) return;
+  chunk.versions.remove_reader(last->lease.version_buffer);
 }
 
 void pull_tracker::forget_process(chunk_record& chunk, std::uint32_t rank) {
-  auto& last = chunks_[chunk.slot][rank];
+  if (chunks_[chunk.slot].find(rank) == nullptr) return;
+  auto& last = *chunks_[chunk.slot].find(rank);
   last.pulling = false;
   last.answer_waits = false;
   last.request = 0;
@@ -288,8 +289,9 @@ void pull_tracker::forget_process(chunk_record& chunk, std::uint32_t rank) {
 }
 
 void pull_tracker::close(chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
-  auto& last = chunks_[chunk.slot][rank];
   release_orphans(out);
+  if (chunks_[chunk.slot].find(rank) == nullptr) return;
+  auto& last = *chunks_[chunk.slot].find(rank);
   const bool waits = std::exchange(last.answer_waits, false);
   if (!last.pulling && !waits) return;
   const auto base = chunk_registry::base_of(chunk);

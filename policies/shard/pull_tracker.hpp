@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/model/per_rank.hpp"
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/shard/effects.hpp"
@@ -25,7 +26,7 @@ class pull_tracker {
   explicit pull_tracker(shard_state& state) : state_(state) {}
 
   void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
-  void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
+  void forget_chunk(std::uint32_t slot) { chunks_[slot] = per_rank<rank_pulls>(0); }
 
   // Takes in a pull of a chunk, or of each chunk in these slots of a table that is known, and
   // carries out what follows. `is_final`: see pull_request.
@@ -57,7 +58,7 @@ class pull_tracker {
   void close(chunk_record& chunk, std::uint32_t rank, shard_effects& out);
   // Returns the number of a rank's last pull of a chunk.
   std::uint64_t request_of(std::uint32_t slot, std::uint32_t rank) const {
-    return chunks_[slot][rank].request;
+    return chunks_[slot].at(rank).request;
   }
 
  private:
@@ -88,8 +89,8 @@ class pull_tracker {
   void forget_call(rank_pulls& last);
 
   shard_state& state_;
-  std::vector<std::vector<rank_pulls>> chunks_;  // by slot, by rank
-  std::vector<payload_handle> orphans_;          // of calls that nobody waits for any more
+  std::vector<per_rank<rank_pulls>> chunks_;  // by slot
+  std::vector<payload_handle> orphans_;       // of calls that nobody waits for any more
 };
 
 }  // namespace tidegate::policies::sharding

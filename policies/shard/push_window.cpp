@@ -59,7 +59,7 @@ push_admission push_window::begin(const frame_tag& tag, std::uint64_t payload_by
     hold_copy(chunk, tag, false);
     return {verdict::drop, reply_code::ok};
   }
-  auto& place = at(slot, tag.rank, tag.clock);
+  auto& place = place_of(slot, tag.rank, tag.clock);
   if (place.there || place.arriving) return {verdict::drop, reply_code::ok};
   place.arriving = true;
   place.clock = tag.clock;
@@ -69,7 +69,9 @@ push_admission push_window::begin(const frame_tag& tag, std::uint64_t payload_by
 void push_window::cancel(const frame_tag& tag) {
   std::uint32_t slot = 0;
   if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return;
-  auto& place = at(slot, tag.rank, tag.clock);
+  auto* const pushes = chunks_[slot].find(tag.rank);
+  if (pushes == nullptr) return;
+  auto& place = pushes->held[tag.clock % window];
   if (place.clock == tag.clock) place.arriving = false;
 }
 
@@ -110,7 +112,7 @@ bool push_window::apply_twice(const chunk_record& chunk, const frame_tag& tag,
                               payload_handle payload, bool in_place) {
   const auto applied_below = chunk.policy->applied_below(tag.rank);
   if (chunk.relay || payload == no_payload || tag.clock + window <= applied_below) return false;
-  hold(at(chunk.slot, tag.rank, tag.clock), tag, payload, in_place);
+  hold(place_of(chunk.slot, tag.rank, tag.clock), tag, payload, in_place);
   state_.steps.decisions().push_back({policy_decision::action::apply_one, tag.rank, tag.clock});
   return true;
 }
@@ -118,7 +120,7 @@ bool push_window::apply_twice(const chunk_record& chunk, const frame_tag& tag,
 // Holds the push and feeds the policy what is next in the worker's order.
 void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
                        bool in_place, shard_effects& out) {
-  auto& place = at(chunk.slot, tag.rank, tag.clock);
+  auto& place = place_of(chunk.slot, tag.rank, tag.clock);
   const auto applied_below = chunk.policy->applied_below(tag.rank);
   // A step has been made with it that is not replicated yet: it is acknowledged then.
   const bool retained = is_retained(chunk, tag.rank, tag.clock);
@@ -144,7 +146,7 @@ void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle
 }
 
 void push_window::feed_policy(const chunk_record& chunk, std::uint32_t rank) {
-  auto& pushes = chunks_[chunk.slot][rank];
+  auto& pushes = chunks_[chunk.slot].change(rank);
   const auto end =
       std::max(chunk.policy->applied_below(rank), chunk.job().ranks[rank].joined) + window;
   while (pushes.next < end && is_here(chunk.slot, rank, pushes.next)) {
@@ -166,7 +168,7 @@ void push_window::hold(held_push& place, const frame_tag& tag, payload_handle pa
 // Holds a push whose step is on its way to the replica, to acknowledge it with that. Nobody
 // needs its gradient.
 void push_window::hold_copy(const chunk_record& chunk, const frame_tag& tag, bool in_place) {
-  auto& place = at(chunk.slot, tag.rank, tag.clock);
+  auto& place = place_of(chunk.slot, tag.rank, tag.clock);
   if (place.there || place.arriving) return;
   TIDEGATE_RARE("shard: a push comes again while its step is on its way to the replica");
   hold(place, tag, no_payload, in_place);
@@ -181,7 +183,7 @@ void push_window::give_back(held_push& held, shard_effects& out) {
 
 void push_window::settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
                          const frame_tag& base, reply_code code, shard_effects& out) {
-  auto& held = at(chunk.slot, rank, clock);
+  auto& held = place_of(chunk.slot, rank, clock);
   TIDEGATE_ASSERT(held.there, "an applied push was held");
   if (is_planted(planted_bug::credit_leaked) && clock % 3 == 2) held.payload = no_payload;
   const bool in_place = held.in_place;
@@ -192,12 +194,12 @@ void push_window::settle(const chunk_record& chunk, std::uint32_t rank, std::uin
 
 void push_window::discard(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock,
                           shard_effects& out) {
-  if (is_here(slot, rank, clock)) give_back(at(slot, rank, clock), out);
+  if (is_here(slot, rank, clock)) give_back(place_of(slot, rank, clock), out);
 }
 
 void push_window::close(const chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
   const auto base = chunk_registry::base_of(chunk);
-  for (const auto& held : chunks_[chunk.slot][rank].held) {
+  for (const auto& held : chunks_[chunk.slot].at(rank).held) {
     if (!held.there) continue;
     const bool on_its_way = chunk.relay ? held.clock < chunk.relay->handed_on_below()
                                         : held.clock < chunk.policy->applied_below(rank);
@@ -214,9 +216,10 @@ void push_window::close(const chunk_record& chunk, std::uint32_t rank, shard_eff
 void push_window::forget_behind_gaps(const job_record& job, std::uint32_t rank,
                                      shard_effects& out) {
   for (const auto slot : job.slots) {
-    auto& pushes = chunks_[slot][rank];
-    for (auto& held : pushes.held) {
-      if (!held.there || held.clock < pushes.next) continue;
+    auto* const pushes = chunks_[slot].find(rank);
+    if (pushes == nullptr) continue;
+    for (auto& held : pushes->held) {
+      if (!held.there || held.clock < pushes->next) continue;
       TIDEGATE_RARE("shard: a push of a worker that left has a gap before it");
       give_back(held, out);
     }
@@ -225,7 +228,9 @@ void push_window::forget_behind_gaps(const job_record& job, std::uint32_t rank,
 
 void push_window::orphan(const chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
   const auto joined = chunk.job().ranks[rank].joined;
-  for (auto& held : chunks_[chunk.slot][rank].held) {
+  auto* const pushes = chunks_[chunk.slot].find(rank);
+  if (pushes == nullptr) return;
+  for (auto& held : pushes->held) {
     // A policy that closes two clocks at once is past both before the first is carried out.
     const bool is_earlier = held.there && held.clock < joined;
     if (!is_earlier || !is_retained(chunk, rank, held.clock)) continue;
@@ -236,7 +241,9 @@ void push_window::orphan(const chunk_record& chunk, std::uint32_t rank, shard_ef
 }
 
 void push_window::forget_process(std::uint32_t slot, std::uint32_t rank) {
-  for (auto& held : chunks_[slot][rank].held) {
+  auto* const pushes = chunks_[slot].find(rank);
+  if (pushes == nullptr) return;
+  for (auto& held : pushes->held) {
     held.arriving = false;  // of the one before, now a stranger
     if (is_planted(planted_bug::held_push_forgotten_at_replacement)) held = {};
   }
@@ -261,7 +268,7 @@ void push_window::plant(const chunk_record& chunk, std::uint32_t first, std::uin
   if (is_planted(planted_bug::sum_in_order_of_arrival)) rotate_payloads(inputs);
   if (is_planted(planted_bug::payload_given_back_early) && chunk.versions.version() % 3 == 2) {
     out.list.push_back(shard_effects::release{inputs.front().payload});
-    at(chunk.slot, inputs.front().rank, clock).payload = no_payload;
+    place_of(chunk.slot, inputs.front().rank, clock).payload = no_payload;
   }
 }
 
@@ -270,7 +277,8 @@ bool push_window::is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t 
 }
 
 bool push_window::is_any_held(std::uint32_t slot, std::uint64_t clock) const {
-  for (std::uint32_t rank = 0; rank < chunks_[slot].size(); ++rank)
+  const auto touched = static_cast<std::uint32_t>(chunks_[slot].all().size());
+  for (std::uint32_t rank = 0; rank < touched; ++rank)
     if (is_held(slot, rank, clock)) return true;
   return false;
 }
@@ -282,7 +290,7 @@ bool push_window::is_retained(const chunk_record& chunk, std::uint32_t rank,
 }
 
 bool push_window::holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const {
-  const auto& held = chunks_[chunk.slot][rank].held;
+  const auto& held = chunks_[chunk.slot].at(rank).held;
   return std::any_of(held.begin(), held.end(), [&](const held_push& push) {
     return push.there && !is_retained(chunk, rank, push.clock);
   });

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/model/per_rank.hpp"
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/shard/effects.hpp"
@@ -25,7 +26,7 @@ class push_window {
   explicit push_window(shard_state& state) : state_(state) {}
 
   void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
-  void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
+  void forget_chunk(std::uint32_t slot) { chunks_[slot] = per_rank<rank_pushes>(0); }
 
   // shard_core::begin_push(), cancel_push().
   push_admission begin(const frame_tag& tag, std::uint64_t payload_bytes);
@@ -66,10 +67,10 @@ class push_window {
 
   // Returns the clock that is expected of a rank next: those below have come, in their order.
   std::uint64_t next(std::uint32_t slot, std::uint32_t rank) const {
-    return chunks_[slot][rank].next;
+    return chunks_[slot].at(rank).next;
   }
   void set_next(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) {
-    chunks_[slot][rank].next = clock;
+    if (next(slot, rank) != clock) chunks_[slot].change(rank).next = clock;
   }
   // Returns true if the push is here, or is here and has come in its order.
   bool is_here(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
@@ -105,11 +106,12 @@ class push_window {
     std::array<held_push, window> held{};  // by clock modulo window
   };
 
-  held_push& at(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) {
-    return chunks_[slot][rank].held[clock % window];
+  // To be changed.
+  held_push& place_of(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) {
+    return chunks_[slot].change(rank).held[clock % window];
   }
   const held_push& at(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
-    return chunks_[slot][rank].held[clock % window];
+    return chunks_[slot].at(rank).held[clock % window];
   }
   reply_code check(const frame_tag& tag, std::uint64_t payload_bytes,
                    std::uint32_t& slot) const;
@@ -125,7 +127,7 @@ class push_window {
   void give_back(held_push& held, shard_effects& out);
 
   shard_state& state_;
-  std::vector<std::vector<rank_pushes>> chunks_;  // by slot, by rank
+  std::vector<per_rank<rank_pushes>> chunks_;  // by slot
   std::uint64_t held_ = 0;
 };
 
