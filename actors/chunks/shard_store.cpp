@@ -122,7 +122,9 @@ status shard_store::add_rows(const policies::open_table_call& table,
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
-  auto added = memory_.add_rows(table, chunks, options.reduce, options.keeps);
+  auto added = memory_.add_rows(table, chunks, options.reduce,
+                                policies::clip_norm_of(options.clip_norm, table.optimizer.kind),
+                                options.keeps);
   if (added.ok() && device_rows_ && !chunks.empty() && !rows().has_engine(chunks.front().slot))
     runtime::log::info("table " + table.name +
                        ": its rows stay in memory of the host, as they lie in a file, are "
@@ -263,11 +265,15 @@ shard_memory::description shard_store::describe(std::uint32_t slot) const {
   return result;
 }
 
-status shard_store::apply_rows(const effects::apply& apply, inputs from) {
+std::span<const row_store::input> shard_store::batches_of(inputs from) {
   batches_.clear();
   for (const auto& input : from)
     batches_.push_back({input.rank, memory_.payload_bytes(input.payload)});
-  auto applied = rows().apply(apply, batches_);
+  return batches_;
+}
+
+status shard_store::apply_rows(const effects::apply& apply, inputs from) {
+  auto applied = rows().apply(apply, batches_of(from));
   if (rows().has_engine(apply.slot))
     for (const auto& input : from) device_rows_->keep(input.payload);
   return applied;
@@ -303,6 +309,7 @@ status shard_store::apply(const effects::apply& apply, inputs from) {
 
 // Initial parameters, and what is only summed, are no gradient of the model.
 double shard_store::measure(const effects::measure& step, inputs from) {
+  if (has_rows(step.slot)) return rows().measure(step, batches_of(from));
   const auto& chunk = chunks_[step.slot];
   if (chunk.clip_norm == 0 || (chunk.starts_pushed && step.clock == 0)) return 0;
   gradients_.clear();

@@ -121,6 +121,8 @@ class shard_store final : public shard_memory {
   runtime::status add_rows(const policies::open_table_call& table,
                            std::span<const policies::owned_chunk> chunks,
                            const store_options& options);
+  // Valid until the next call.
+  std::span<const row_store::input> batches_of(inputs from);
   runtime::status apply_rows(const effects::apply& step, inputs from);
   static array_name state_name(std::uint32_t slot, std::uint32_t index);
   runtime::status check_inputs(std::uint32_t inputs) const;

@@ -77,12 +77,13 @@ status endpoint_memory::add_table(std::uint32_t table,
 
 status endpoint_memory::add_rows(const policies::open_table_call& table,
                                  std::span<const policies::owned_chunk> chunks,
-                                 policies::reduce_kind reduce, std::uint32_t keeps) {
+                                 policies::reduce_kind reduce, float clip_norm,
+                                 std::uint32_t keeps) {
   for (const auto& chunk : chunks) {
     TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
     chunks_.push_back({.table = table.table, .first = chunk.first, .offset = 0, .elements = 0});
   }
-  return rows_.add_table(table, chunks, reduce, keeps);
+  return rows_.add_table(table, chunks, reduce, clip_norm, keeps);
 }
 
 endpoint_memory::table_place endpoint_memory::place_of(std::uint32_t table) const {

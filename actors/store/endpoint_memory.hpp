@@ -64,7 +64,7 @@ class endpoint_memory final : public ingress_memory {
   // Likewise the parts of a table of rows, which row_store keeps.
   runtime::status add_rows(const policies::open_table_call& table,
                            std::span<const policies::owned_chunk> chunks,
-                           policies::reduce_kind reduce, std::uint32_t keeps);
+                           policies::reduce_kind reduce, float clip_norm, std::uint32_t keeps);
   row_store& rows() noexcept { return rows_; }
   const row_store& rows() const noexcept { return rows_; }
   runtime::buffer lease_rows(const runtime::frame_header& header, std::uint32_t slot) override {

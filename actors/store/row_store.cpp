@@ -78,7 +78,8 @@ double lead_of(std::uint32_t slot) noexcept {
 
 status row_store::add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
-                            policies::reduce_kind reduce, std::uint32_t keeps) {
+                            policies::reduce_kind reduce, float clip_norm,
+                            std::uint32_t keeps) {
   if (auto known = check_rules(table); !known.ok()) return known;
   const auto parts = table.shape.empty() ? 1 : table.shape.front();
   const auto memory = memory_of(table);
@@ -107,6 +108,7 @@ status row_store::add_table(const policies::open_table_call& table,
     parts_.insert_or_assign(chunk.slot, part_state{.rows = std::move(*part),
                                                    .token = table.token,
                                                    .reduce = reduce,
+                                                   .clip_norm = clip_norm,
                                                    .capacity = options.rows.capacity,
                                                    .candidates = most_candidates,
                                                    .batch_bytes = 0});
@@ -179,18 +181,30 @@ status row_store::check_request(std::uint32_t slot, std::span<const std::byte> r
   return {};
 }
 
-status row_store::apply(const effects::apply& step, std::span<const input> from) {
-  auto& part = parts_.at(step.slot);
-  const auto dim = part.rows.dim();
+void row_store::list_batches(part_state& part, std::span<const input> from) {
   inputs_.clear();
   part.batch_bytes = 0;
   for (const auto& pushed : from) {
-    inputs_.push_back({pushed.rank, runtime::checked_row_batch(pushed.batch, dim)});
+    inputs_.push_back({pushed.rank, runtime::checked_row_batch(pushed.batch, part.rows.dim())});
     part.batch_bytes = std::max<std::uint64_t>(part.batch_bytes, pushed.batch.size());
   }
+}
+
+double row_store::measure(const effects::measure& step, std::span<const input> from) {
+  auto& part = parts_.at(step.slot);
+  if (part.clip_norm == 0) return 0;
+  list_batches(part, from);
+  return part.rows.measure(
+      inputs_, policies::scale_of(part.rows.optimizer(), part.reduce, step.contributors));
+}
+
+status row_store::apply(const effects::apply& step, std::span<const input> from) {
+  auto& part = parts_.at(step.slot);
+  list_batches(part, from);
   runtime::row_step options;
   options.clock = step.clock;
-  options.scale = policies::scale_of(part.rows.optimizer(), part.reduce, step.contributors);
+  options.scale = policies::scale_of(part.rows.optimizer(), part.reduce, step.contributors) *
+                  policies::norm_factor(part.clip_norm, step.squares.value_or(0.0));
   options.rate = step.rate;
   return part.rows.apply(
       {.options = options, .from = step.from, .to = step.to, .keeps_sum = step.keeps_sum},

@@ -49,7 +49,7 @@ class row_store {
   // be won), io_error (no address space, or no file).
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
-                            policies::reduce_kind reduce, std::uint32_t keeps);
+                            policies::reduce_kind reduce, float clip_norm, std::uint32_t keeps);
   bool has(std::uint32_t slot) const { return parts_.contains(slot); }
   bool has_engine(std::uint32_t slot) const {
     return parts_.at(slot).rows.table().engine() != nullptr;
@@ -72,6 +72,8 @@ class row_store {
   // Makes the step of these batches, which ascend in rank. Errors: over_limit (the part is
   // full), no_space and io_error (the disk).
   runtime::status apply(const effects::apply& step, std::span<const input> from);
+  // The sum of the squares of the gradient of a step to come; 0 where no norm is asked for.
+  double measure(const effects::measure& step, std::span<const input> from);
   std::span<const std::byte> sum_of(std::uint32_t slot, std::uint64_t clock) const {
     return parts_.at(slot).rows.sum_of(clock);
   }
@@ -133,12 +135,14 @@ class row_store {
     runtime::row_part rows;
     std::uint64_t token = 0;  // of the job
     policies::reduce_kind reduce = policies::reduce_kind::mean;
+    float clip_norm = 0.0F;        // of the job
     std::uint64_t capacity = 0;    // rows
     std::uint64_t candidates = 0;  // at most
     std::uint64_t batch_bytes = 0;
     std::map<std::uint32_t, rank_lists> lists = {};  // by rank
   };
 
+  void list_batches(part_state& part, std::span<const input> from);
   row_intake::lists lists_of(const runtime::frame_header& header, std::uint32_t slot);
   runtime::status check_request(std::uint32_t slot, std::span<const std::byte> request) const;
   // The memory that parts of this table share, null where all of it is in memory.

@@ -20,7 +20,7 @@ class per_rank {
   bool is_touched() const noexcept { return !kept_.empty(); }
 
   const T& at(std::uint32_t rank) const noexcept { return kept_.empty() ? none : kept_[rank]; }
-  // To be changed: takes memory for all ranks if there is none yet.
+  // To be changed: takes memory for all ranks at the first time.
   T& change(std::uint32_t rank) {
     if (kept_.empty()) kept_.assign(ranks_, none);
     return kept_[rank];

@@ -96,9 +96,6 @@ status check_rows(const table_spec& table, const job_spec& job) {
         "more");
   if (job.aggregators.kind != aggregators_kind::none)
     return refused("aggregators do not sum rows yet", "a job without aggregators");
-  if (job.clip_norm > 0)
-    return refused("the norm of gradients of rows is not measured yet",
-                   "gradients.clip_norm: 0");
   return {};
 }
 

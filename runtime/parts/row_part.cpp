@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/kernels/fused.hpp"
 #include "runtime/kernels/plugins.hpp"
 
 namespace tidegate::runtime {
@@ -42,30 +43,49 @@ status row_part::apply(const step& next, std::span<const batch_merger::input> ba
   return {};
 }
 
+template <class Visit>
+status row_part::visit_sums(std::span<const batch_merger::input> batches, const Visit& visit) {
+  merger_.begin(batches, dim(), kernels::combination_of(options_.rows.optimizer));
+  ids_.resize(block_rows);
+  values_.resize(block_rows * dim());
+  gradients_.resize(block_rows);
+  while (const auto rows =
+             merger_.next(block_rows, ids_.data(), gradients_.data(), values_.data())) {
+    auto visited = visit(std::span(ids_).first(rows), std::span(gradients_).first(rows));
+    if (!visited.ok()) return visited;
+  }
+  return {};
+}
+
+double row_part::measure(std::span<const batch_merger::input> batches, float scale) {
+  kernels::squares sums{};
+  const auto measured = visit_sums(
+      batches, [&](std::span<const std::uint64_t>, std::span<const float* const> gradients) {
+        for (const auto* const row : gradients) kernels::add_squares(row, scale, dim(), sums);
+        return status();
+      });
+  TIDEGATE_ASSERT(measured.ok(), "nothing fails that changes nothing");
+  return kernels::total_of(sums);
+}
+
 status row_part::sum_and_update(const step& next,
                                 std::span<const batch_merger::input> batches) {
   if (batches.size() == 1 && !next.keeps_sum) {
     const auto& batch = batches.front().batch;
     return update(next.options, batch.ids, rows_of(batch.values));
   }
-  merger_.begin(batches, dim(), kernels::combination_of(options_.rows.optimizer));
   if (next.keeps_sum) {
+    merger_.begin(batches, dim(), kernels::combination_of(options_.rows.optimizer));
     auto& sum = sums_[next.options.clock % sums_kept];
     const auto rows = static_cast<std::uint32_t>(merger_.rows_left());
     const auto room = begin_row_batch(sum.resize(row_batch_bytes(rows, dim())), rows, dim());
     merger_.next(rows, room.ids.data(), room.values.data());
     return update(next.options, room.ids, rows_of(room.values));
   }
-  ids_.resize(block_rows);
-  values_.resize(block_rows * dim());
-  gradients_.resize(block_rows);
-  while (const auto rows =
-             merger_.next(block_rows, ids_.data(), gradients_.data(), values_.data())) {
-    auto updated =
-        update(next.options, std::span(ids_).first(rows), std::span(gradients_).first(rows));
-    if (!updated.ok()) return updated;
-  }
-  return {};
+  return visit_sums(batches, [&](std::span<const std::uint64_t> ids,
+                                 std::span<const float* const> gradients) {
+    return update(next.options, ids, gradients);
+  });
 }
 
 std::span<const float* const> row_part::rows_of(std::span<const float> values) {

@@ -61,6 +61,11 @@ class row_part {
   // part is of no use any more.
   status apply(const step& next, std::span<const batch_merger::input> batches);
 
+  // Returns the sum of the squares of scale times what apply() would sum up, in float64: rows
+  // ascending by id, each dealt to as many numbers as kernels::square_sums says, in turn, which
+  // are summed in a tree in the end. Rows that are not admitted count, too.
+  double measure(std::span<const batch_merger::input> batches, float scale);
+
   // The sum of a step that was kept, as a batch, until the next but one.
   std::span<const std::byte> sum_of(std::uint64_t clock) const {
     const auto other = is_planted(planted_bug::row_sum_of_another_clock) ? 1U : 0U;
@@ -169,6 +174,9 @@ class row_part {
                   table_.engine() == nullptr ? row_versions::values_lie::here
                                              : row_versions::values_lie::with_engine) {}
 
+  // Calls visit(ids, gradients) for blocks of the rows of these batches, ascending by id.
+  template <class Visit>
+  status visit_sums(std::span<const batch_merger::input> batches, const Visit& visit);
   static std::uint64_t draw_history();
   status sum_and_update(const step& next, std::span<const batch_merger::input> batches);
   // gradients[i] is where that of ids[i] lies.

@@ -1,6 +1,11 @@
 #include "launch/simulate/cluster/checker.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "launch/simulate/cluster/row_ids.hpp"
+#include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::sim {
 
@@ -136,6 +141,28 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
                           " more made other parameters than what was pushed makes");
 }
 
+namespace {
+
+// The squares of what these ranks push of a part, row by row.
+double squares_of_rows(std::span<const kernels::gradient> inputs, float scale,
+                       const runtime::optimizer_options& optimizer) {
+  kernels::squares sums{};
+  std::array<float, row_dim> row{};
+  for (std::size_t first = 0; first < floats_per_part; first += row_dim) {
+    std::vector<kernels::gradient> of_row;
+    for (const auto& input : inputs)
+      of_row.push_back({static_cast<const float*>(input.data) + first, input.rank});
+    if (of_row.empty()) continue;
+    kernels::tree_reduce(of_row, row.data(), row_dim, kernels::combination_of(optimizer));
+    for (auto& value : row)
+      if (kernels::is_gap(value)) value = 0;
+    kernels::add_squares(row.data(), scale, row_dim, sums);
+  }
+  return kernels::total_of(sums);
+}
+
+}  // namespace
+
 // Where ranks come and go, some have pushed what is in no step; then all steps take the same,
 // unless a push of one that has left died with a primary.
 void checker::check_norm(std::uint64_t job, std::uint64_t clock, std::uint32_t contributors,
@@ -165,8 +192,10 @@ double checker::squares_of(std::uint64_t job, std::uint64_t clock,
         if (pushed.clock == clock) inputs.push_back({all.rbegin()->second.data(), pushed.rank});
       const auto scale =
           policies::scale_of(at->second.optimizer, jobs_.at(job).spec.reduce, contributors);
-      sum += kernels::squares_of_sum(inputs, scale, at->second.parameters.size(),
-                                     kernels::gaps_of(at->second.optimizer));
+      sum += at->second.rows
+                 ? squares_of_rows(inputs, scale, at->second.optimizer)
+                 : kernels::squares_of_sum(inputs, scale, at->second.parameters.size(),
+                                           kernels::gaps_of(at->second.optimizer));
     }
   }
   return sum;

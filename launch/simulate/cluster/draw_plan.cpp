@@ -208,12 +208,11 @@ void draw_ranges(const scenario& of, std::uint64_t seed, policies::job_spec& job
   if (script.way != worker_way::exchange) script.ranges = chance.chance(0.5) ? 1.0 : 0.6;
 }
 
-// Draws of its own. Without aggregators, and norms of gradients.
+// Draws of its own. Without aggregators.
 void draw_rows(const scenario& of, std::uint64_t seed, policies::job_spec& job,
                worker_script& script) {
   draws chance(seed + 53);
-  if (!chance.chance(of.rows) || job.aggregators.kind != policies::aggregators_kind::none ||
-      job.clip_norm > 0)
+  if (!chance.chance(of.rows) || job.aggregators.kind != policies::aggregators_kind::none)
     return;
   constexpr double tables_of_rows = 0.7;
   constexpr policies::optimizer_kind kinds[] = {policies::optimizer_kind::sgd,

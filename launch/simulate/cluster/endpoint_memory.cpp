@@ -54,7 +54,9 @@ runtime::status endpoint_memory::add_rows(const policies::open_table_call& table
     state.ids = ids_of_part(table.init_key, parts, chunk.chunk);
     tables_[table.table].push_back(chunk.slot);
   }
-  return rows_.add_table(table, chunks, options.reduce, options.keeps);
+  return rows_.add_table(table, chunks, options.reduce,
+                         policies::clip_norm_of(options.clip_norm, table.optimizer.kind),
+                         options.keeps);
 }
 
 served_values endpoint_memory::served_of(std::uint32_t slot,

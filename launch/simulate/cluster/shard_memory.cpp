@@ -13,12 +13,6 @@ namespace tidegate::sim {
 namespace kernels = runtime::kernels;
 using policies::shard_core;
 
-namespace {
-
-constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
-
-}  // namespace
-
 shard_memory::shard_memory(world& where, endpoint_process& owner, endpoint_memory& endpoint,
                            const actors::shard_shell& shell)
     : world_(where), owner_(owner), endpoint_(endpoint), shell_(shell) {
@@ -87,13 +81,6 @@ void shard_memory::note_opened(const policies::open_table_call& table,
   else
     check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
                      values, rows_of(slot, values));
-}
-
-std::optional<row_model> shard_memory::rows_of(std::uint32_t slot,
-                                               std::span<const float> first_values) const {
-  const auto& about = chunks_.at(slot).about;
-  if (about.rows.dim == 0) return std::nullopt;
-  return row_model(about.rows, about.shape.front(), endpoint_.ids_of(slot), first_values);
 }
 
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
@@ -255,6 +242,14 @@ runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
   return {};
 }
 
+// Of payloads that are there.
+double shard_memory::measure_rows(const effects::measure& step, inputs from) {
+  std::vector<actors::row_store::input> batches;
+  for (const auto& input : from)
+    batches.push_back({input.rank, std::as_bytes(endpoint_.find(input.payload)->values)});
+  return endpoint_.rows().measure(step, batches);
+}
+
 double shard_memory::measure(const effects::measure& step, inputs from) {
   const auto& chunk = chunks_.at(step.slot);
   if (chunk.clip_norm == 0) return 0;
@@ -267,6 +262,7 @@ double shard_memory::measure(const effects::measure& step, inputs from) {
     }
     gradients.push_back({payload->values.data(), input.rank});
   }
+  if (endpoint_.has_rows(step.slot)) return measure_rows(step, from);
   return kernels::squares_of_sum(
       gradients, policies::scale_of(chunk.optimizer, chunk.reduce, step.contributors),
       endpoint_.bytes_of(step.slot) / sizeof(float), kernels::gaps_of(chunk.optimizer));

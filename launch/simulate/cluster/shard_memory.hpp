@@ -99,6 +99,7 @@ class shard_memory final : public actors::shard_memory {
     std::vector<bool> shown;
     policies::chunk_description about;
   };
+  static constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
   // By table, chunk and version buffer; whoever has mapped them keeps them.
   using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
 
@@ -106,12 +107,17 @@ class shard_memory final : public actors::shard_memory {
   // which is told.
   const payload* summed(const effects::input& input, updates& with) const;
   runtime::status apply_rows(const effects::apply& step, inputs from);
+  double measure_rows(const effects::measure& step, inputs from);
   void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
   void tell_restored(std::uint32_t slot, std::span<const float> values,
                      const policies::shard_core::cut_state& has) const;
   // What the checker has of the rows of a part; nothing of a chunk of a dense table.
   std::optional<row_model> rows_of(std::uint32_t slot,
-                                   std::span<const float> first_values) const;
+                                   std::span<const float> first_values) const {
+    const auto& about = chunks_.at(slot).about;
+    if (about.rows.dim == 0) return std::nullopt;
+    return row_model(about.rows, about.shape.front(), endpoint_.ids_of(slot), first_values);
+  }
   void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
   // The parameters of a slot, as its device or the host has them; and to be written as a whole.

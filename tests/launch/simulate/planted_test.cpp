@@ -32,6 +32,7 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (of.clips > 0 && of.rows > 0) return true;
     if (bug == runtime::planted_reduction_bug) return of.reductions == 0;
     if (bug >= runtime::planted_list_bug_first) return of.ahead == 0;
     if (of.reductions > 0) return true;
