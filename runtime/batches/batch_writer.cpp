@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -15,10 +16,28 @@ namespace tidegate::runtime {
 
 namespace {
 
-constexpr unsigned digit_bits = 11;  // counts of a digit stay in the L1 cache
-constexpr std::size_t digits = std::size_t{1} << digit_bits;
+constexpr std::size_t buckets_max = 2048;  // their ends stay in the L1 cache
+// More than so many ids of a bucket are sorted as any are.
+constexpr std::size_t small_bucket = 24;
 // Rows ahead of the one that is being copied: they come from anywhere in the push.
 constexpr std::size_t rows_ahead = 8;
+
+// Most buckets have an id or two.
+template <class Entry>
+void sort_bucket(std::span<Entry> some) {
+  if (some.size() > small_bucket) {
+    std::sort(some.begin(), some.end(), [](const Entry& a, const Entry& b) {
+      return a.id != b.id ? a.id < b.id : a.index < b.index;
+    });
+    return;
+  }
+  for (std::size_t i = 1; i < some.size(); ++i) {
+    const auto item = some[i];
+    auto at = i;
+    for (; at > 0 && some[at - 1].id > item.id; --at) some[at] = some[at - 1];
+    some[at] = item;
+  }
+}
 
 }  // namespace
 
@@ -36,28 +55,14 @@ void batch_writer::begin(std::span<const std::uint64_t> ids, std::uint64_t key,
     entries_[i] = {.id = ids[i],
                    .index = static_cast<std::uint32_t>(i),
                    .part = part_of_row(ids[i], key, parts)};
-  sort_by_id();
-  sort_by_part(parts);
+  deal_to_parts(parts);
+  for (std::uint32_t part = 0; part < parts; ++part) sort_part(part);
+  entries_.swap(spare_);
   count_rows(parts);
 }
 
-void batch_writer::sort_by_id() {
-  if (entries_.empty()) return;
-  std::uint64_t differs = 0;
-  for (const auto& item : entries_) differs |= item.id ^ entries_.front().id;
-  for (unsigned shift = 0; shift < 64; shift += digit_bits) {
-    const auto digit = [&](std::uint64_t id) { return (id >> shift) % digits; };
-    if (digit(differs) == 0) continue;
-    std::array<std::uint32_t, digits> begins{};
-    for (const auto& item : entries_) ++begins[digit(item.id)];
-    std::uint32_t before = 0;
-    for (auto& begin : begins) before += std::exchange(begin, before);
-    for (const auto& item : entries_) spare_[begins[digit(item.id)]++] = item;
-    entries_.swap(spare_);
-  }
-}
-
-void batch_writer::sort_by_part(std::uint32_t parts) {
+// Ids keep their order within a part.
+void batch_writer::deal_to_parts(std::uint32_t parts) {
   begins_.assign(parts + 1, 0);
   for (const auto& item : entries_) ++begins_[item.part + 1];
   for (std::uint32_t part = 0; part < parts; ++part) begins_[part + 1] += begins_[part];
@@ -67,6 +72,35 @@ void batch_writer::sort_by_part(std::uint32_t parts) {
   // Each begin has moved to the next one's.
   std::copy_backward(begins_.begin(), begins_.end() - 1, begins_.end());
   begins_.front() = 0;
+}
+
+// Equal ids keep their order.
+void batch_writer::sort_part(std::uint32_t part) {
+  const auto from =
+      std::span(entries_).subspan(begins_[part], begins_[part + 1] - begins_[part]);
+  const auto to = std::span(spare_).subspan(begins_[part], from.size());
+  if (from.empty()) return;
+  auto least = from.front().id, greatest = least;
+  for (const auto& item : from) {
+    least = std::min(least, item.id);
+    greatest = std::max(greatest, item.id);
+  }
+  const auto buckets = std::min(buckets_max, std::bit_ceil(from.size()));
+  const auto range_bits = std::bit_width(greatest - least);
+  const auto bucket_bits = std::bit_width(buckets - 1);
+  const auto shift = range_bits > bucket_bits ? range_bits - bucket_bits : 0;
+  const auto bucket_of = [&](const entry& item) { return (item.id - least) >> shift; };
+  std::array<std::uint32_t, buckets_max> ends{};
+  for (const auto& item : from) ++ends[bucket_of(item)];
+  std::uint32_t before = 0;
+  for (std::size_t i = 0; i < buckets; ++i) before += std::exchange(ends[i], before);
+  for (const auto& item : from) to[ends[bucket_of(item)]++] = item;
+  if (shift == 0) return;  // the ids of a bucket are equal
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < buckets; ++i) {
+    sort_bucket(to.subspan(begin, ends[i] - begin));
+    begin = ends[i];
+  }
 }
 
 void batch_writer::count_rows(std::uint32_t parts) {
