@@ -21,8 +21,8 @@ rows_on_device::rows_on_device(devices::device& on, endpoint_memory& endpoint,
                                std::uint64_t bytes_max)
     : endpoint_(endpoint),
       work_(work),
-      queue_(std::move(queue)),
       room_(on, bytes_max),
+      queue_(std::move(queue)),
       engines_(*queue_, room_) {
   queue_->set_listener(this);
 }
@@ -36,8 +36,10 @@ void rows_on_device::stop() {
   queue_->stop();
 }
 
-void rows_on_device::keep(policies::payload_handle payload) {
-  if (runtime::is_planted(runtime::planted_bug::device_payload_not_kept)) return;
+void rows_on_device::keep(policies::payload_handle payload, devices::ticket after) {
+  if (queue_->submitted() == after ||
+      runtime::is_planted(runtime::planted_bug::device_payload_not_kept))
+    return;
   endpoint_.begin_reading(payload);
   reading_.push({queue_->submitted(), payload});
 }
@@ -51,9 +53,9 @@ status rows_on_device::poll() {
   return {};
 }
 
-// While a table is set up, which may take long.
+// While a table is set up, which may take long: what a part is set to waits in memory.
 status rows_on_device::keep_up() {
-  constexpr devices::ticket waiting_max = 16;
+  constexpr devices::ticket waiting_max = 2;
   while (queue_->submitted() - queue_->done() > waiting_max)
     if (auto polled = poll(); !polled.ok()) return polled;
   return {};

@@ -2,7 +2,7 @@
 // row_store, and what they read and write later. A payload that a step reads stays until then,
 // released or not.
 //
-// One reactor thread, also of the device. Once warm, steps and answers allocate nothing.
+// One reactor thread, also of the device.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,9 @@ class rows_on_device final : private runtime::devices::row_queue::listener {
   rows_on_device& operator=(const rows_on_device&) = delete;
 
   runtime::row_engines& engines() noexcept { return engines_; }
-  // Keeps a payload that what was queued last reads, until it has.
-  void keep(policies::payload_handle payload);
+  runtime::devices::ticket queued() const noexcept { return queue_->submitted(); }
+  // Keeps a payload that what was queued after this ticket reads, until it has.
+  void keep(policies::payload_handle payload, runtime::devices::ticket after);
   // Errors: unavailable (the device is lost).
   runtime::status poll();
   // As chunk_engine::keep_up().
@@ -52,8 +53,8 @@ class rows_on_device final : private runtime::devices::row_queue::listener {
 
   endpoint_memory& endpoint_;
   joined_work& work_;
-  std::unique_ptr<runtime::devices::row_queue> queue_;
   runtime::devices::row_room room_;
+  std::unique_ptr<runtime::devices::row_queue> queue_;  // works on the room's memory
   runtime::devices::device_row_engines engines_;
   runtime::fifo<std::pair<runtime::devices::ticket, policies::payload_handle>> reading_;
 };

@@ -32,17 +32,24 @@ runtime::expected<std::unique_ptr<shard_store>> shard_store::on_device(
   auto engine = device_engine::make(*store->device_, store->memory_, store->work_, options);
   if (!engine) return runtime::fail(engine.error());
   store->engine_ = std::move(*engine);
-  auto rows =
-      rows_on_device::make(*store->device_, store->memory_, store->work_, options.cache_bytes);
-  if (rows) {
-    store->device_rows_ = std::move(*rows);
-    store->rows().set_engines(&store->device_rows_->engines());
-  } else if (rows.error().code() == runtime::errc::invalid_argument) {
-    runtime::log::info("rows of tables stay in memory of the host: " + rows.error().message());
-  } else {
-    return runtime::fail(rows.error());
-  }
+  store->bytes_for_rows_ = options.cache_bytes;
   return store;
+}
+
+// With the first table of rows.
+status shard_store::open_device_rows() {
+  if (!device_ || tried_device_rows_) return {};
+  tried_device_rows_ = true;
+  auto on_device = rows_on_device::make(*device_, memory_, work_, bytes_for_rows_);
+  if (on_device) {
+    device_rows_ = std::move(*on_device);
+    rows().set_engines(&device_rows_->engines());
+    return {};
+  }
+  if (on_device.error().code() != runtime::errc::invalid_argument) return on_device.error();
+  runtime::log::info("rows of tables stay in memory of the host: " +
+                     on_device.error().message());
+  return {};
 }
 
 shard_store::~shard_store() {
@@ -122,6 +129,7 @@ status shard_store::add_rows(const policies::open_table_call& table,
     state.table = table.table;
     state.about = describe_new(table, chunk);
   }
+  if (auto opened = open_device_rows(); !opened.ok()) return opened;
   auto added = memory_.add_rows(table, chunks, options.reduce,
                                 policies::clip_norm_of(options.clip_norm, table.optimizer.kind),
                                 options.keeps);
@@ -273,9 +281,10 @@ std::span<const row_store::input> shard_store::batches_of(inputs from) {
 }
 
 status shard_store::apply_rows(const effects::apply& apply, inputs from) {
+  const auto before = device_rows_ ? device_rows_->queued() : 0;
   auto applied = rows().apply(apply, batches_of(from));
   if (rows().has_engine(apply.slot))
-    for (const auto& input : from) device_rows_->keep(input.payload);
+    for (const auto& input : from) device_rows_->keep(input.payload, before);
   return applied;
 }
 

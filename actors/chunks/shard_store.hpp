@@ -121,6 +121,7 @@ class shard_store final : public shard_memory {
   runtime::status add_rows(const policies::open_table_call& table,
                            std::span<const policies::owned_chunk> chunks,
                            const store_options& options);
+  runtime::status open_device_rows();
   // Valid until the next call.
   std::span<const row_store::input> batches_of(inputs from);
   runtime::status apply_rows(const effects::apply& step, inputs from);
@@ -131,6 +132,8 @@ class shard_store final : public shard_memory {
 
   std::unique_ptr<runtime::devices::device> device_;  // before what is registered with it
   std::unique_ptr<rows_on_device> device_rows_;       // before the rows; null: on the host
+  std::uint64_t bytes_for_rows_ = 0;                  // of the device; 0: no bound
+  bool tried_device_rows_ = false;
   endpoint_memory memory_;
   joined_work work_{memory_.work()};
   runtime::arena sums_{"tidegate-sums", sum_buffers};          // for the replica

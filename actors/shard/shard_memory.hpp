@@ -90,7 +90,8 @@ class shard_memory {
   // begun by then has ended.
   virtual void show(std::span<const std::uint32_t> /*slots*/,
                     std::uint32_t /*version_buffer*/) {}
-  // One optimizer step. `from` ascends in rank. Errors: over_limit (no room for new rows).
+  // One optimizer step. `from` ascends in rank. Errors: over_limit, no_space (no room for
+  // rows); io_error, unavailable (what the chunk lies in is lost).
   virtual runtime::status apply(const effects::apply& step, inputs from) = 0;
   // The sum of the squares of the gradient of a step to come. `from` ascends in rank.
   virtual double measure(const effects::measure& step, inputs from) = 0;

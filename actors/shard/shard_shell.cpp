@@ -159,8 +159,10 @@ void shard_shell::close() {
 policies::reply_code shard_shell::apply(const effects::apply& step, inputs from) {
   const auto applied = memory_.apply(step, from);
   if (applied.ok()) return policies::reply_code::ok;
-  // What a disk has lost is not for the job to end by: another process has the chunk whole.
-  if (applied.code() == runtime::errc::io_error) port_.give_up(applied);
+  // What a disk or a device has lost is not for the job to end by: another process has the
+  // chunk whole.
+  if (applied.code() == runtime::errc::io_error || applied.code() == runtime::errc::unavailable)
+    port_.give_up(applied);
   home_.log(severity::error, applied.message());
   return policies::reply_code::table_full;
 }

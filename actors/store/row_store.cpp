@@ -337,7 +337,8 @@ status row_store::restore(const policies::checkpoint_reader& from, std::size_t t
   if (!runtime::ids_ascend(image.ids) || !runtime::ids_ascend(image.candidates))
     return {errc::corrupt, "table '" + about.table + "', part " + std::to_string(about.chunk) +
                                ": the ids of its rows do not ascend"};
-  return parts_.at(chunk.slot).rows.restore(image, policies::sharding::seed_buffer, {});
+  return parts_.at(chunk.slot)
+      .rows.restore(std::move(image), policies::sharding::seed_buffer, {});
 }
 
 std::shared_ptr<const std::vector<float>> row_store::seed_of(
@@ -374,14 +375,15 @@ runtime::expected<policies::chunk_seed> row_store::take_seed(std::uint32_t slot,
                                                              std::span<const std::byte> bytes) {
   auto head = policies::decode_seed(bytes);
   if (!head) return head;
-  const auto image = runtime::decode_image(seed_tail(*head, bytes));
+  auto image = runtime::decode_image(seed_tail(*head, bytes));
   if (!image) return runtime::fail(image.error());
   const auto names = kept_names();
   if (image->kept.size() != head->state.kept.size() || image->kept.size() > names.size())
     return runtime::fail(errc::corrupt,
                          "a part of a table of rows has other versions than it says");
-  auto taken = parts_.at(slot).rows.restore(*image, policies::sharding::seed_buffer,
-                                            std::span(names).first(image->kept.size()));
+  const auto kept = std::span(names).first(image->kept.size());
+  auto taken =
+      parts_.at(slot).rows.restore(std::move(*image), policies::sharding::seed_buffer, kept);
   if (!taken.ok()) return runtime::fail(std::move(taken));
   return head;
 }

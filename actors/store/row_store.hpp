@@ -70,7 +70,8 @@ class row_store {
     std::span<const std::byte> batch;
   };
   // Makes the step of these batches, which ascend in rank. Errors: over_limit (the part is
-  // full), no_space and io_error (the disk).
+  // full), no_space (the disk or the device is), io_error (the disk), unavailable (the device
+  // is lost).
   runtime::status apply(const effects::apply& step, std::span<const input> from);
   // The sum of the squares of the gradient of a step to come; 0 where no norm is asked for.
   double measure(const effects::measure& step, std::span<const input> from);

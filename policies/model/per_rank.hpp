@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
+
 namespace tidegate::policies {
 
 template <class T>
@@ -22,6 +24,7 @@ class per_rank {
   const T& at(std::uint32_t rank) const noexcept { return kept_.empty() ? none : kept_[rank]; }
   // To be changed: takes memory for all ranks at the first time.
   T& change(std::uint32_t rank) {
+    TIDEGATE_ASSERT(rank < ranks_, "a rank of the job, of a chunk that is here");
     if (kept_.empty()) kept_.assign(ranks_, none);
     return kept_[rank];
   }

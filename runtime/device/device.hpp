@@ -122,7 +122,7 @@ struct row_copy_launch {
   std::size_t floats = 0;
   bool is_aligned = false;  // all places, to 16 bytes; floats are a multiple of 4
 };
-// Rows times columns of a launch; rows themselves count as 32 at least.
+// Rows times floats of a launch at most (asserted); a row counts as 32 of them at least.
 constexpr std::size_t row_launch_floats_max = std::size_t{1} << 31;
 
 // Whether host memory may be written by a device. A read-only mapping must not be.
@@ -142,6 +142,14 @@ class device {
 
   // Memory with any contents; bytes >= 1. Errors: io_error (not so much is free).
   virtual expected<device_memory> allocate(std::size_t bytes) = 0;
+  // The same, of which no window is ever named: small pieces take little more than their size.
+  virtual expected<device_memory> allocate_unshown(std::size_t bytes) = 0;
+  // How much there is, and how much of it nobody has taken. A device that is lost has none.
+  struct room {
+    std::uint64_t bytes = 0;
+    std::uint64_t free = 0;
+  };
+  virtual room memory() = 0;
   // Zeroed memory that is registered. Errors: io_error.
   virtual expected<host_memory> allocate_host(std::size_t bytes) = 0;
   // Registers memory of the caller's, which outlives the registration; ranges that overlap are

@@ -1,6 +1,7 @@
 #include "runtime/parts/row_part.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -182,7 +183,7 @@ void row_part::keep_sum(std::uint64_t clock, std::span<const std::byte> batch) {
   sums_[clock % sums_kept].assign(batch);
 }
 
-status row_part::restore(const row_image& image, std::uint32_t current,
+status row_part::restore(row_image image, std::uint32_t current,
                          std::span<const std::uint32_t> kept) {
   if (image.dim != dim() || image.state_floats != state_floats() ||
       image.kept.size() != kept.size())
@@ -208,13 +209,18 @@ status row_part::restore(const row_image& image, std::uint32_t current,
     const auto counted = candidates_->put(image.candidates, image.candidate_uses);
     if (!counted.ok()) return counted;
   }
-  if (auto put = table_.put(image.ids, image.values, image.states, image.uses); !put.ok())
+  const auto* const engine = table_.engine();
+  const auto from = std::make_shared<const row_image>(std::move(image));
+  const row_memory_owner owner{.object = from};
+  if (auto put = table_.put(from->ids, from->values, from->states, from->uses, owner);
+      engine == nullptr || !put.ok())
     return put;
   std::uint32_t list = 0;
-  for (const auto& delta : image.kept) {
-    if (table_.engine() == nullptr || delta.ids.empty()) continue;
-    if (auto put = table_.engine()->put_notes({.list = list++}, delta.values); !put.ok())
-      return put;
+  for (const auto& delta : from->kept) {
+    if (delta.ids.empty()) continue;
+    if (auto reserved = table_.engine()->reserve_notes(list, delta.ids.size()); !reserved.ok())
+      return reserved;
+    table_.engine()->put_notes({.list = list++}, delta.values, owner);
   }
   return {};
 }

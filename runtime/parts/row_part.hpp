@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/batch_merger.hpp"
@@ -57,8 +58,8 @@ class row_part {
     bool keeps_sum = false;
   };
   // Makes one step of the rows of these batches, which ascend in rank; reads the batches until
-  // it returns. Errors: over_limit (no room for new rows): then rows may be missing, and the
-  // part is of no use any more.
+  // it returns. Errors: over_limit, no_space (no room for rows), io_error, unavailable (what
+  // they lie in is lost): then rows may be missing, and the part is of no use any more.
   status apply(const step& next, std::span<const batch_merger::input> batches);
 
   // Returns the sum of the squares of scale times what apply() would sum up, in float64: rows
@@ -100,6 +101,7 @@ class row_part {
   // file in their order there.
   template <class Visit>
   void visit_rows(const Visit& visit) const {
+    TIDEGATE_ASSERT(table_.engine() == nullptr, "an engine is asked for its values");
     const auto& slabs = table_.view().slabs();
     const auto& all = sorted_rows();
     if (!table_.lies_in_file()) {
@@ -145,8 +147,7 @@ class row_part {
   // Becomes what the image is of, which another process has given. `current` and `kept` are
   // the names that versions have from now on. Errors: over_limit, no_space, io_error; corrupt
   // (an image of another shape).
-  status restore(const row_image& image, std::uint32_t current,
-                 std::span<const std::uint32_t> kept);
+  status restore(row_image image, std::uint32_t current, std::span<const std::uint32_t> kept);
 
   // Appends the ids whose pushes are counted, ascending, and their counts.
   void copy_candidates(std::vector<std::uint64_t>& ids, std::vector<row_use>& uses) const {

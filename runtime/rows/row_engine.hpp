@@ -3,8 +3,9 @@
 // numbers of the rows, and what rows were before steps that are noted.
 //
 // An engine may work by itself: its calls take effect in their order, and what they write on
-// the host is there when its owner says that the work has ended. What they read on the host
-// stays until then where it is lent; what is copied is copied before they return.
+// the host is there when its owner says that the work has ended. Gradients that lie where it
+// can read them (registered with its device) stay as they are until then; others are copied
+// before step() returns.
 //
 // One thread, the table's.
 #pragma once
@@ -40,7 +41,7 @@ struct row_source {
   row_number number = 0;
 };
 
-// What keeps memory on the host that an engine writes later.
+// What keeps memory on the host that an engine reads or writes later.
 struct row_memory_owner {
   std::shared_ptr<const void> object;
   buffer payload;
@@ -59,17 +60,21 @@ class row_engine {
   // Takes memory for rows of numbers below `rows`. Errors: no_space (no memory is left),
   // unavailable.
   virtual status reserve(std::uint64_t rows) = 0;
-  // Sets rows to these values and to no state; copies them.
+  // Takes memory for so many notes of a list. Errors: those of reserve().
+  virtual status reserve_notes(std::uint32_t list, std::uint64_t notes) = 0;
+  // These rows, which are different, are about to be noted and stepped.
+  virtual void prepare_step(std::span<const row_number> rows) = 0;
+  // Sets rows that are new to these values and to no state; copies them.
   virtual void begin(std::span<const row_number> rows, std::span<const float> values) = 0;
-  // Sets rows to these values and states; copies them.
+  // Sets rows to these values and states, which `owner` keeps as they are.
   virtual void put(std::span<const row_number> rows, std::span<const float> values,
-                   std::span<const float> states) = 0;
-  // Notes the values of rows as they are, from this place on. Errors: those of reserve().
-  virtual status note(const row_notes& into, std::span<const row_number> rows) = 0;
-  // Sets notes to these values; copies them. Errors: those of reserve().
-  virtual status put_notes(const row_notes& into, std::span<const float> values) = 0;
-  // Steps different rows, with the floats at gradients[i]. Gradients in memory that the
-  // engine's owner has lent to it (see is_lent()) are read later, others are copied.
+                   std::span<const float> states, const row_memory_owner& owner) = 0;
+  // Notes the values of rows as they are, from this place on; room for them was reserved.
+  virtual void note(const row_notes& into, std::span<const row_number> rows) = 0;
+  // Sets notes, which were reserved, to these values, which `owner` keeps as they are.
+  virtual void put_notes(const row_notes& into, std::span<const float> values,
+                         const row_memory_owner& owner) = 0;
+  // Steps different rows, with the floats at gradients[i].
   virtual void step(std::span<const segment> segments, std::span<const row_number> rows,
                     std::span<const float* const> gradients) = 0;
   // out[i * dim, (i + 1) * dim) = values of from[i], and what is there where nothing is read.

@@ -165,7 +165,7 @@ status row_table::prepare_rows(std::uint64_t rows) {
   if (file_) {
     if (auto reserved = file_->reserve(rows); !reserved.ok()) return reserved;
   } else if (engine_) {
-    if (auto reserved = engine_->reserve(rows); !reserved.ok()) return reserved;
+    if (auto reserved = engine_->reserve(rows); !reserved.ok()) return no_room(reserved);
   } else {
     value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
     state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
@@ -253,6 +253,11 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
       before.values.empty() || before.values.size() == ids.size() * layout_.shape.dim,
       "a place for each value");
   const change changed(memory_.data());
+  if (engine_ && before.notes) {
+    const auto notes = before.notes->first + ids.size();
+    if (auto reserved = engine_->reserve_notes(before.notes->list, notes); !reserved.ok())
+      return no_room(reserved);
+  }
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows, beginning::initial); !count) return count.error();
@@ -263,7 +268,8 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   const auto clock = std::max(step.clock, step.latest);
   if (engine_) {
     std::copy_n(added_.begin(), before.is_new.size(), before.is_new.begin());
-    return step_with_engine(clock, rows, gradients, before);
+    step_with_engine(clock, rows, gradients, before);
+    return {};
   }
   const std::size_t floats = layout_.shape.dim;
   in_blocks(rows, row_file::access::writes, [&](std::size_t first, std::size_t count) {
@@ -316,7 +322,8 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
 }
 
 status row_table::put(std::span<const std::uint64_t> ids, std::span<const float> values,
-                      std::span<const float> states, std::span<const row_use> uses) {
+                      std::span<const float> states, std::span<const row_use> uses,
+                      const row_memory_owner& owner) {
   const std::size_t dim = layout_.shape.dim;
   const std::size_t state_floats = layout_.shape.state_floats;
   TIDEGATE_ASSERT(values.size() == ids.size() * dim &&
@@ -328,7 +335,7 @@ status row_table::put(std::span<const std::uint64_t> ids, std::span<const float>
   if (const auto count = make_rows(ids, rows, beginning::of_caller); !count)
     return count.error();
   if (engine_) {
-    engine_->put(rows, values, states);
+    engine_->put(rows, values, states, owner);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       slabs_.id(rows[i]) = ids[i];
       slabs_.use(rows[i]) = uses[i];

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/row_optimizer.hpp"
 #include "runtime/memory/segment.hpp"
@@ -109,11 +110,13 @@ class row_table {
   // Makes or overwrites rows with all that a row has, as it was in another table of this shape:
   // of ids[i] values [i * dim, (i + 1) * dim), as much state as the optimizer has, and its use.
   // The ids are distinct. Errors: those of find_or_create(); then nothing has changed.
+  // `owner` keeps values and states, which an engine reads later.
   status put(std::span<const std::uint64_t> ids, std::span<const float> values,
-             std::span<const float> states, std::span<const row_use> uses);
+             std::span<const float> states, std::span<const row_use> uses,
+             const row_memory_owner& owner = {});
 
-  // Notes the values of rows, which all exist, with the engine. Errors: those of
-  // row_engine::note().
+  // Notes the values of rows, which all exist, with the engine. Errors: no_space, unavailable;
+  // then nothing has changed.
   status note(std::span<const std::uint64_t> ids, const row_notes& into);
 
   // Returns how many of the ids had a row.
@@ -147,7 +150,10 @@ class row_table {
   row_engine* engine() const noexcept { return engine_.get(); }
   std::uint64_t size() const noexcept { return index_.view().size(); }
   // hash_of_rows().
-  std::string hash() const { return hash_of_rows(view()); }
+  std::string hash() const {
+    TIDEGATE_ASSERT(engine_ == nullptr, "an engine is asked for its values");
+    return hash_of_rows(view());
+  }
 
  private:
   row_table(segment memory, std::unique_ptr<row_file> file, std::unique_ptr<row_engine> engine,
@@ -203,8 +209,10 @@ class row_table {
                   std::span<const float* const> gradients, std::span<float> before);
   void step_rows(std::uint64_t clock, std::span<const row_number> rows,
                  std::span<const float* const> gradients, std::span<float> before);
-  status step_with_engine(std::uint64_t clock, std::span<const row_number> rows,
-                          std::span<const float* const> gradients, const before_step& before);
+  void step_with_engine(std::uint64_t clock, std::span<const row_number> rows,
+                        std::span<const float* const> gradients, const before_step& before);
+  // Says what has no room, and what to do.
+  status no_room(const status& why) const;
 
   segment memory_;
   std::unique_ptr<row_file> file_;      // of values and states, over memory_; null: none

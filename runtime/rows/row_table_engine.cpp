@@ -21,15 +21,18 @@ void row_table::write_new_with_engine(std::span<const std::uint64_t> ids,
   engine_->begin(new_rows_, new_values_);
 }
 
-status row_table::step_with_engine(std::uint64_t clock, std::span<const row_number> rows,
-                                   std::span<const float* const> gradients,
-                                   const before_step& before) {
-  const auto note = [&] {
-    return before.notes ? engine_->note(*before.notes, rows) : status();
-  };
+status row_table::no_room(const status& why) const {
+  return {why.code(), "table " + name_ + ": " + why.message() +
+                          ". Give its rows less (fewer rows, cluster.shards.device_memory), or "
+                          "more shards"};
+}
+
+void row_table::step_with_engine(std::uint64_t clock, std::span<const row_number> rows,
+                                 std::span<const float* const> gradients,
+                                 const before_step& before) {
+  engine_->prepare_step(rows);
   const bool is_late = is_planted(planted_bug::row_noted_after_its_step);
-  if (!is_late)
-    if (auto noted = note(); !noted.ok()) return noted;
+  if (before.notes && !is_late) engine_->note(*before.notes, rows);
   stepped_.clear();
   for (std::size_t i = 0; i < segments_.size(); ++i)
     stepped_.push_back({coefficients_[i],
@@ -42,14 +45,18 @@ status row_table::step_with_engine(std::uint64_t clock, std::span<const row_numb
     use.clock = clock;
     ++use.pushes;
   }
-  return is_late ? note() : status();
+  if (before.notes && is_late) engine_->note(*before.notes, rows);
 }
 
 status row_table::note(std::span<const std::uint64_t> ids, const row_notes& into) {
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
+  if (auto reserved = engine_->reserve_notes(into.list, into.first + ids.size());
+      !reserved.ok())
+    return no_room(reserved);
   index_.view().find(ids, rows);
-  return engine_->note(into, rows);
+  engine_->note(into, rows);
+  return {};
 }
 
 }  // namespace tidegate::runtime

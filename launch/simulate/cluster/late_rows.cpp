@@ -45,26 +45,23 @@ void late_rows::begin(std::span<const row_number> rows, std::span<const float> v
 }
 
 void late_rows::put(std::span<const row_number> rows, std::span<const float> values,
-                    std::span<const float> states) {
+                    std::span<const float> states, const runtime::row_memory_owner&) {
   begin(rows, values);
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::copy_n(states.data() + i * shape_.state_floats, shape_.state_floats,
                 state_of(rows[i]).begin());
 }
 
-runtime::status late_rows::note(const runtime::row_notes& into,
-                                std::span<const row_number> rows) {
+void late_rows::note(const runtime::row_notes& into, std::span<const row_number> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::ranges::copy(values_of(rows[i]), note_at(into.list, into.first + i).begin());
-  return {};
 }
 
-runtime::status late_rows::put_notes(const runtime::row_notes& into,
-                                     std::span<const float> values) {
+void late_rows::put_notes(const runtime::row_notes& into, std::span<const float> values,
+                          const runtime::row_memory_owner&) {
   for (std::size_t i = 0; i * shape_.dim < values.size(); ++i)
     std::copy_n(values.data() + i * shape_.dim, shape_.dim,
                 note_at(into.list, into.first + i).begin());
-  return {};
 }
 
 void late_rows::step(std::span<const segment> segments, std::span<const row_number> rows,

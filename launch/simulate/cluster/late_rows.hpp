@@ -21,13 +21,14 @@ class late_rows final : public runtime::row_engine {
       : device_(device), shape_(shape) {}
 
   runtime::status reserve(std::uint64_t rows) override;
+  runtime::status reserve_notes(std::uint32_t, std::uint64_t) override { return {}; }
+  void prepare_step(std::span<const runtime::row_number>) override {}
   void begin(std::span<const runtime::row_number> rows, std::span<const float> values) override;
   void put(std::span<const runtime::row_number> rows, std::span<const float> values,
-           std::span<const float> states) override;
-  runtime::status note(const runtime::row_notes& into,
-                       std::span<const runtime::row_number> rows) override;
-  runtime::status put_notes(const runtime::row_notes& into,
-                            std::span<const float> values) override;
+           std::span<const float> states, const runtime::row_memory_owner& owner) override;
+  void note(const runtime::row_notes& into, std::span<const runtime::row_number> rows) override;
+  void put_notes(const runtime::row_notes& into, std::span<const float> values,
+                 const runtime::row_memory_owner& owner) override;
   void step(std::span<const segment> segments, std::span<const runtime::row_number> rows,
             std::span<const float* const> gradients) override;
   void read(std::span<const runtime::row_source> from, float* out,

@@ -71,6 +71,24 @@ expected<device_memory> cuda_device::allocate(std::size_t bytes) {
   return device_memory(*this, data, bytes);
 }
 
+expected<device_memory> cuda_device::allocate_unshown(std::size_t bytes) {
+  TIDEGATE_ASSERT(bytes > 0, "memory has a size");
+  const current_device programs;
+  if (!enter()) return fail(lost_);
+  void* data = nullptr;
+  const auto error = cudaMalloc(&data, bytes);
+  if (error == cudaErrorMemoryAllocation) return fail(short_of("device memory", bytes));
+  if (auto outcome = check(error, "cudaMalloc"); !outcome.ok()) return fail(outcome);
+  return device_memory(*this, static_cast<std::byte*>(data), bytes);
+}
+
+device::room cuda_device::memory() {
+  const current_device programs;
+  std::size_t free = 0, all = 0;
+  if (!enter() || !check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo").ok()) return {};
+  return {.bytes = all, .free = free};
+}
+
 expected<host_memory> cuda_device::allocate_host(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "memory has a size");
   const current_device programs;

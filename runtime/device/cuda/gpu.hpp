@@ -33,6 +33,8 @@ class cuda_device final : public device {
   const std::string& name() const noexcept override { return name_; }
   bool works_on_host_memory() const noexcept override { return works_on_host_memory_; }
   expected<device_memory> allocate(std::size_t bytes) override;
+  expected<device_memory> allocate_unshown(std::size_t bytes) override;
+  room memory() override;
   expected<host_memory> allocate_host(std::size_t bytes) override;
   expected<host_memory> register_host(std::span<std::byte> bytes, host_access access) override;
   expected<stream> make_stream() override;

@@ -68,6 +68,13 @@ expected<device_memory> emulated_device::allocate(std::size_t bytes) {
   return device_memory(*this, *data, bytes);
 }
 
+device::room emulated_device::memory() {
+  const guard lock(mutex_);
+  if (!lost_.ok()) return {};
+  return {.bytes = options_.memory_bytes,
+          .free = options_.memory_bytes - std::min(options_.memory_bytes, memory_.bytes_out())};
+}
+
 expected<host_memory> emulated_device::allocate_host(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "memory has a size");
   const guard lock(mutex_);
@@ -251,12 +258,16 @@ status emulated_device::launch(stream on, const update_launch& call) {
 }
 
 status emulated_device::step_rows(stream on, const row_step_launch& call) {
+  TIDEGATE_ASSERT(call.count * std::max(call.columns.columns, 32U) <= row_launch_floats_max,
+                  "rows that a launch can count");
   next_.kind = work_kind::step_rows;
   next_.step_rows = call;
   return submit(on, next_);
 }
 
 status emulated_device::copy_rows(stream on, const row_copy_launch& call) {
+  TIDEGATE_ASSERT(call.count * std::max<std::size_t>(call.floats, 32) <= row_launch_floats_max,
+                  "rows that a launch can count");
   next_.kind = work_kind::copy_rows;
   next_.copy_rows = call;
   return submit(on, next_);

@@ -1,7 +1,6 @@
 #include "runtime/device/rows/device_rows.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -12,9 +11,7 @@ namespace tidegate::runtime::devices {
 
 namespace {
 
-constexpr std::uint64_t piece_bytes_max = std::uint64_t{4} << 20;
-// Of rows that change places at a time.
-constexpr std::uint64_t waiting_bytes = std::uint64_t{256} << 10U;
+constexpr std::uint64_t piece_bytes_max = std::uint64_t{4} << 20U;
 
 constexpr std::size_t whole_floats(std::size_t floats) {
   return whole_vectors(floats * sizeof(float)) / sizeof(float);
@@ -22,54 +19,27 @@ constexpr std::size_t whole_floats(std::size_t floats) {
 
 }  // namespace
 
-expected<row_room::piece> row_room::take(std::uint64_t bytes, bool may_be_on_host) {
-  piece taken;
-  if (bytes_max_ == 0 || bytes_on_device_ + bytes <= bytes_max_) {
-    auto memory = device_.allocate(bytes);
-    if (memory) {
-      bytes_on_device_ += bytes;
-      taken.on_device = std::move(*memory);
-      return taken;
-    }
-    if (memory.error().code() != errc::io_error) return fail(memory.error());
-  }
-  if (!may_be_on_host)
-    return fail(errc::no_space, device_.name() + ": no memory for rows of tables");
-  auto memory = device_.allocate_host(bytes);
-  if (!memory) return fail(errc::no_space, memory.error().message());
-  bytes_on_host_ += bytes;
-  taken.on_host = std::move(*memory);
-  return taken;
-}
-
-std::span<float> row_room::waiting_room() {
-  if (!waiting_room_.on_device && !waiting_room_.on_host)
-    if (auto taken = take(waiting_bytes, true)) waiting_room_ = std::move(*taken);
-  if (!waiting_room_.on_device && !waiting_room_.on_host) return {};
-  return {reinterpret_cast<float*>(waiting_room_.data()), waiting_bytes / sizeof(float)};
-}
-
-void row_room::give_back(const piece& given) noexcept {
-  if (given.on_device)
-    bytes_on_device_ -= given.on_device.size();
-  else
-    bytes_on_host_ -= given.on_host.bytes().size();
-}
-
-status device_rows::place_list::reserve(row_room& room, std::uint64_t places) {
+// As much again as there is, up to pieces of a size that a device gives gladly. Once a piece is
+// the host's the next ones are.
+status device_rows::place_list::reserve(row_room& room, row_queue& queue,
+                                        std::uint64_t places) {
   while (this->places() < places) {
-    // As much again as there is, up to pieces of a size that a device gives gladly.
     const auto block_bytes = block_places * floats_ * sizeof(float);
     const auto blocks = std::clamp<std::uint64_t>(
         blocks_.size(), 1, std::max<std::uint64_t>(1, piece_bytes_max / block_bytes));
-    auto piece = room.take(blocks * block_bytes, true);
-    if (!piece) return piece.error();
-    const bool is_next_on_device = piece->on_device && is_all_on_device();
-    auto* const begin = reinterpret_cast<float*>(piece->data());
+    const auto where =
+        is_all_on_device() ? row_room::place::device_first : row_room::place::host;
+    auto taken = room.take(blocks * block_bytes, where);
+    if (!taken) return taken.error();
+    auto& piece = taken->memory;
+    // What lies between values and state is copied along with them.
+    if (taken->is_fresh) queue.clear({piece.data(), piece.size()});
+    const bool is_next_on_device = piece.is_on_device() && is_all_on_device();
+    auto* const begin = reinterpret_cast<float*>(piece.data());
     for (std::uint64_t i = 0; i < blocks; ++i)
       blocks_.push_back(begin + i * block_places * floats_);
     if (is_next_on_device) on_device_ = this->places();
-    pieces_.push_back(std::move(*piece));
+    pieces_.push_back(std::move(piece));
   }
   return {};
 }
@@ -83,38 +53,43 @@ device_rows::device_rows(row_queue& queue, row_room& room, const row_shape& shap
       rows_(row_floats_) {}
 
 device_rows::~device_rows() {
-  const auto pieces = std::make_shared<std::vector<row_room::piece>>();
   const auto leave = [&](place_list& places) {
-    for (auto& piece : places.pieces()) {
-      room_.give_back(piece);
-      pieces->push_back(std::move(piece));
-    }
+    for (auto& piece : places.pieces()) room_.give_back(std::move(piece));
   };
   leave(rows_);
   for (auto& list : notes_) leave(list);
-  if (!pieces->empty()) queue_.copy({}, 0, {.object = pieces, .payload = {}});
 }
 
 status device_rows::reserve(std::uint64_t rows) {
-  if (auto reserved = rows_.reserve(room_, rows); !reserved.ok()) return reserved;
+  static_cast<void>(room_.waiting_room());  // while there is memory
+  if (auto reserved = rows_.reserve(room_, queue_, rows); !reserved.ok()) return reserved;
   if (!rows_.is_all_on_device())
     places_.set_on_device(static_cast<std::uint32_t>(rows_.on_device()));
   places_.add(rows);
   return {};
 }
 
-void device_rows::write_rows(std::span<const row_number> rows, std::span<const float> from,
-                             std::size_t floats, std::size_t offset) {
-  if (floats == 0 || rows.empty()) return;
-  destinations_.clear();
-  for (const auto row : rows) destinations_.push_back(values_of(row) + offset);
-  queue_.write(destinations_, from, floats);
+status device_rows::reserve_notes(std::uint32_t list, std::uint64_t notes) {
+  while (notes_.size() <= list) notes_.emplace_back(state_begin_);
+  return notes_[list].reserve(room_, queue_, notes);
 }
 
+std::span<float* const> device_rows::places_of(std::span<const row_number> rows,
+                                               std::size_t offset) {
+  destinations_.clear();
+  for (const auto row : rows) destinations_.push_back(values_of(row) + offset);
+  return destinations_;
+}
+
+// New rows have nothing to bring: others make room for them.
 void device_rows::begin(std::span<const row_number> rows, std::span<const float> values) {
   if (rows.empty()) return;
-  bring(rows);
-  write_rows(rows, values, shape_.dim, 0);
+  find_exchanges(rows);
+  using exchange = row_places::exchange;
+  copy_all(exchanges_, row_floats_, [&](const exchange& moved, std::size_t) {
+    return kernels::row_copy{.to = rows_.at(moved.host), .from = rows_.at(moved.device)};
+  });
+  queue_.write(places_of(rows, 0), values, shape_.dim);
   if (shape_.state_floats == 0) return;
   copies_.clear();
   for (const auto row : rows) copies_.push_back({.to = state_of(row), .from = nullptr});
@@ -122,82 +97,76 @@ void device_rows::begin(std::span<const row_number> rows, std::span<const float>
 }
 
 void device_rows::put(std::span<const row_number> rows, std::span<const float> values,
-                      std::span<const float> states) {
-  write_rows(rows, values, shape_.dim, 0);
-  write_rows(rows, states, shape_.state_floats, state_begin_);
+                      std::span<const float> states, const row_memory_owner& owner) {
+  if (rows.empty()) return;
+  queue_.write(places_of(rows, 0), values.data(), shape_.dim, owner);
+  if (shape_.state_floats > 0)
+    queue_.write(places_of(rows, state_begin_), states.data(), shape_.state_floats, owner);
 }
 
-status device_rows::reserve_notes(const row_notes& into, std::size_t count) {
-  while (notes_.size() <= into.list) notes_.emplace_back(state_begin_);
-  return notes_[into.list].reserve(room_, into.first + count);
-}
-
-status device_rows::note(const row_notes& into, std::span<const row_number> rows) {
-  if (rows.empty()) return {};
-  if (auto reserved = reserve_notes(into, rows.size()); !reserved.ok()) return reserved;
+void device_rows::note(const row_notes& into, std::span<const row_number> rows) {
+  if (rows.empty()) return;
   copies_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i)
     copies_.push_back({.to = notes_[into.list].at(into.first + i), .from = values_of(rows[i])});
   queue_.copy(copies_, shape_.dim);
-  return {};
 }
 
-status device_rows::put_notes(const row_notes& into, std::span<const float> values) {
-  const auto count = values.size() / shape_.dim;
-  if (count == 0) return {};
-  if (auto reserved = reserve_notes(into, count); !reserved.ok()) return reserved;
+void device_rows::put_notes(const row_notes& into, std::span<const float> values,
+                            const row_memory_owner& owner) {
+  if (values.empty()) return;
   destinations_.clear();
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < values.size() / shape_.dim; ++i)
     destinations_.push_back(notes_[into.list].at(into.first + i));
-  queue_.write(destinations_, values, shape_.dim);
-  return {};
+  queue_.write(destinations_, values.data(), shape_.dim, owner);
 }
 
-// Rows of the device wait beside the others while those of the host come in. Where there is no
-// memory for that rows stay where they are, and are stepped there.
-void device_rows::bring(std::span<const row_number> rows) {
-  if (rows_.is_all_on_device()) return;
-  const auto waiting = room_.waiting_room();
-  const auto at_a_time = waiting.size() / row_floats_;
-  if (at_a_time == 0) return;
+void device_rows::find_exchanges(std::span<const row_number> rows) {
   exchanges_.clear();
-  places_.bring(rows, exchanges_);
+  if (!rows_.is_all_on_device()) places_.bring(rows, exchanges_);
+  room_.count_moved(exchanges_.size());
+}
+
+template <class CopyOf>
+void device_rows::copy_all(std::span<const row_places::exchange> some, std::size_t floats,
+                           const CopyOf& copy_of) {
+  if (some.empty()) return;
+  copies_.clear();
+  for (std::size_t i = 0; i < some.size(); ++i) copies_.push_back(copy_of(some[i], i));
+  queue_.copy(copies_, floats);
+}
+
+// Where there is no memory to wait in rows stay where they are, and are stepped there.
+void device_rows::prepare_step(std::span<const row_number> rows) {
+  const auto waiting = room_.waiting_room();
+  if (waiting.size() < row_floats_) return;
+  find_exchanges(rows);
+  bring_all(waiting.size() / row_floats_, waiting.data());
+}
+
+// Rows of the device wait beside the others while those of the host come in.
+void device_rows::bring_all(std::size_t at_a_time, float* waiting) {
+  using exchange = row_places::exchange;
   const auto floats =
       is_planted(planted_bug::row_moved_out_without_its_state) ? state_begin_ : row_floats_;
   for (std::size_t first = 0; first < exchanges_.size(); first += at_a_time) {
     const auto some =
         std::span(exchanges_).subspan(first, std::min(at_a_time, exchanges_.size() - first));
-    const auto queue = [&](const auto& copy_of, std::size_t count) {
-      copies_.clear();
-      for (std::size_t i = 0; i < some.size(); ++i) copies_.push_back(copy_of(some[i], i));
-      queue_.copy(copies_, count);
-    };
-    using exchange = row_places::exchange;
-    queue(
-        [&](const exchange& rows, std::size_t i) {
-          return kernels::row_copy{.to = waiting.data() + i * row_floats_,
-                                   .from = rows_.at(rows.device)};
-        },
-        floats);
-    queue(
-        [&](const exchange& rows, std::size_t) {
-          return kernels::row_copy{.to = rows_.at(rows.device), .from = rows_.at(rows.host)};
-        },
-        row_floats_);
-    queue(
-        [&](const exchange& rows, std::size_t i) {
-          return kernels::row_copy{.to = rows_.at(rows.host),
-                                   .from = waiting.data() + i * row_floats_};
-        },
-        floats);
+    copy_all(some, floats, [&](const exchange& moved, std::size_t i) {
+      return kernels::row_copy{.to = waiting + i * row_floats_, .from = rows_.at(moved.device)};
+    });
+    copy_all(some, row_floats_, [&](const exchange& moved, std::size_t) {
+      return kernels::row_copy{.to = rows_.at(moved.device), .from = rows_.at(moved.host)};
+    });
+    copy_all(some, floats, [&](const exchange& moved, std::size_t i) {
+      return kernels::row_copy{.to = rows_.at(moved.host), .from = waiting + i * row_floats_};
+    });
   }
-  room_.count_moved(exchanges_.size());
 }
 
 void device_rows::step(std::span<const segment> segments, std::span<const row_number> rows,
                        std::span<const float* const> gradients) {
   if (rows.empty()) return;
-  bring(rows);
   steps_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i)
     steps_.push_back({.values = values_of(rows[i]),

@@ -16,62 +16,29 @@
 #include "runtime/device/device.hpp"
 #include "runtime/device/rows/row_places.hpp"
 #include "runtime/device/rows/row_queue.hpp"
+#include "runtime/device/rows/row_room.hpp"
 #include "runtime/rows/row_engine.hpp"
 
 namespace tidegate::runtime::devices {
-
-// Memory of a device that rows of several tables share.
-class row_room {
- public:
-  // `bytes_max`: of the device; 0: all that it gives.
-  row_room(device& on, std::uint64_t bytes_max) : device_(on), bytes_max_(bytes_max) {}
-
-  struct piece {
-    device_memory on_device;
-    host_memory on_host;
-    std::byte* data() const noexcept {
-      return on_device ? on_device.data() : on_host.bytes().data();
-    }
-  };
-  // Memory of the device, or of the host where that has no more and `may_be_on_host`. Errors:
-  // no_space, unavailable.
-  expected<piece> take(std::uint64_t bytes, bool may_be_on_host);
-
-  // Memory that rows wait in while others come to the device: of all tables, as all copies of
-  // a device's rows are made one after the other; empty if memory is short.
-  std::span<float> waiting_room();
-  // Memory of so many bytes is given back.
-  void give_back(const piece& given) noexcept;
-
-  std::uint64_t bytes_on_device() const noexcept { return bytes_on_device_; }
-  std::uint64_t bytes_on_host() const noexcept { return bytes_on_host_; }
-  std::uint64_t rows_moved() const noexcept { return rows_moved_; }  // that came to the device
-  void count_moved(std::uint64_t rows) noexcept { rows_moved_ += rows; }
-
- private:
-  device& device_;
-  std::uint64_t bytes_max_;
-  std::uint64_t bytes_on_device_ = 0;
-  std::uint64_t bytes_on_host_ = 0;
-  std::uint64_t rows_moved_ = 0;
-  piece waiting_room_;
-};
 
 class device_rows final : public row_engine {
  public:
   // All outlive it.
   device_rows(row_queue& queue, row_room& room, const row_shape& shape);
-  // Memory is given back when the work on it has ended.
+  // Gives its memory back to the room.
   ~device_rows() override;
   device_rows(const device_rows&) = delete;
   device_rows& operator=(const device_rows&) = delete;
 
   status reserve(std::uint64_t rows) override;
+  status reserve_notes(std::uint32_t list, std::uint64_t notes) override;
+  void prepare_step(std::span<const row_number> rows) override;
   void begin(std::span<const row_number> rows, std::span<const float> values) override;
   void put(std::span<const row_number> rows, std::span<const float> values,
-           std::span<const float> states) override;
-  status note(const row_notes& into, std::span<const row_number> rows) override;
-  status put_notes(const row_notes& into, std::span<const float> values) override;
+           std::span<const float> states, const row_memory_owner& owner) override;
+  void note(const row_notes& into, std::span<const row_number> rows) override;
+  void put_notes(const row_notes& into, std::span<const float> values,
+                 const row_memory_owner& owner) override;
   void step(std::span<const segment> segments, std::span<const row_number> rows,
             std::span<const float* const> gradients) override;
   void read(std::span<const row_source> from, float* out, row_memory_owner owner) override;
@@ -84,7 +51,7 @@ class device_rows final : public row_engine {
    public:
     explicit place_list(std::size_t floats) : floats_(floats) {}
     // Makes room for so many. Errors: those of row_room::take().
-    status reserve(row_room& room, std::uint64_t places);
+    status reserve(row_room& room, row_queue& queue, std::uint64_t places);
     float* at(std::uint64_t place) const {
       return blocks_[place / block_places] + place % block_places * floats_;
     }
@@ -104,10 +71,12 @@ class device_rows final : public row_engine {
 
   float* values_of(row_number row) const { return rows_.at(places_.place_of(row)); }
   float* state_of(row_number row) const { return values_of(row) + state_begin_; }
-  status reserve_notes(const row_notes& into, std::size_t count);
-  void bring(std::span<const row_number> rows);
-  void write_rows(std::span<const row_number> rows, std::span<const float> from,
-                  std::size_t floats, std::size_t offset);
+  void find_exchanges(std::span<const row_number> rows);
+  void bring_all(std::size_t at_a_time, float* waiting);
+  template <class CopyOf>
+  void copy_all(std::span<const row_places::exchange> some, std::size_t floats,
+                const CopyOf& copy_of);
+  std::span<float* const> places_of(std::span<const row_number> rows, std::size_t offset);
 
   row_queue& queue_;
   row_room& room_;

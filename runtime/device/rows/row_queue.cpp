@@ -74,9 +74,11 @@ row_queue::~row_queue() {
 }
 
 void row_queue::stop() {
-  if (queued_ > done_) static_cast<void>(device_.synchronize());
+  // Some of an operation may be under way, and the rest wait.
+  if (submitted_ > done_) static_cast<void>(device_.synchronize());
   for (auto& item : operations_)
     if (item) item->owner = {};
+  is_stopped_ = true;
   is_ok({errc::unavailable, "rows of " + device_.name() + " are given up"});
 }
 
@@ -111,6 +113,10 @@ row_queue::operation& row_queue::next_operation(operation_kind kind, std::size_t
 }
 
 ticket row_queue::submit() {
+  if (is_stopped_) {
+    at(submitted_ + 1).owner = {};
+    return submitted_;
+  }
   ++submitted_;
   if (listener_ != nullptr) listener_->queued(submitted_);
   return submitted_;
@@ -130,6 +136,21 @@ ticket row_queue::write(std::span<float* const> to, std::span<const float> value
   auto& item = next_operation(operation_kind::write, floats);
   for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
   item.values.assign(values.begin(), values.end());
+  item.source = item.values.data();
+  return submit();
+}
+
+ticket row_queue::write(std::span<float* const> to, const float* values, std::size_t floats,
+                        row_memory_owner owner) {
+  auto& item = next_operation(operation_kind::write, floats);
+  for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
+  item.source = values;
+  item.owner = std::move(owner);
+  return submit();
+}
+
+ticket row_queue::clear(std::span<std::byte> memory) {
+  next_operation(operation_kind::clear, 0).cleared = memory;
   return submit();
 }
 
@@ -172,8 +193,16 @@ std::size_t row_queue::rows_of(const operation& item) const noexcept {
   return item.kind == operation_kind::step ? item.steps.size() : item.copies.size();
 }
 
+// As many as one launch may go over.
+std::size_t row_queue::rows_at_a_time(const operation& item) noexcept {
+  constexpr std::size_t least = 32;
+  return row_launch_floats_max / std::max(item.floats, least);
+}
+
 // Returns false if it waits for a slot, or the device is lost.
 bool row_queue::queue_next(operation& item) {
+  if (item.kind == operation_kind::clear)
+    return is_ok(device_.clear(work_, item.cleared.data(), item.cleared.size()));
   while (item.queued < rows_of(item)) {
     auto& slot = staging_->next();
     if (!is_planted(planted_bug::row_slot_taken_while_it_is_read) && !has_ended(slot.consumed))
@@ -191,6 +220,8 @@ bool row_queue::queue_next(operation& item) {
         break;
       case operation_kind::step:
         is_queued = queue_steps(item, slot);
+        break;
+      case operation_kind::clear:
         break;
     }
     if (!is_queued) return false;
@@ -221,8 +252,8 @@ bool row_queue::launch_copies(const staging::slot& slot, std::size_t bytes, std:
 }
 
 bool row_queue::queue_copies(operation& item, staging::slot& slot) {
-  const auto count = std::min(item.copies.size() - item.queued,
-                              staging_->slot_bytes() / sizeof(kernels::row_copy));
+  const auto count = std::min({item.copies.size() - item.queued, rows_at_a_time(item),
+                               staging_->slot_bytes() / sizeof(kernels::row_copy)});
   const auto bytes = count * sizeof(kernels::row_copy);
   std::memcpy(slot.pinned, item.copies.data() + item.queued, bytes);
   item.queued += count;
@@ -232,11 +263,12 @@ bool row_queue::queue_copies(operation& item, staging::slot& slot) {
 bool row_queue::queue_writes(operation& item, staging::slot& slot) {
   slot_room room(staging_->slot_bytes());
   auto last = item.queued;
-  while (last < item.copies.size() && room.take(sizeof(kernels::row_copy), item.floats)) ++last;
+  const auto end = std::min(item.copies.size(), item.queued + rows_at_a_time(item));
+  while (last < end && room.take(sizeof(kernels::row_copy), item.floats)) ++last;
   auto* const list = reinterpret_cast<kernels::row_copy*>(slot.pinned);
   auto offset = room.floats_begin();
   for (auto i = item.queued; i < last; ++i) {
-    std::memcpy(slot.pinned + offset, item.values.data() + i * item.floats,
+    std::memcpy(slot.pinned + offset, item.source + i * item.floats,
                 item.floats * sizeof(float));
     list[i - item.queued] = {.to = item.copies[i].to,
                              .from = reinterpret_cast<float*>(slot.on_device + offset)};
@@ -256,7 +288,8 @@ bool row_queue::queue_reads(operation& item, staging::slot& slot) {
   auto* const list = reinterpret_cast<kernels::row_copy*>(slot.pinned);
   std::size_t count = 0;
   auto last = item.queued;
-  for (; last < item.copies.size(); ++last) {
+  const auto end = std::min(item.copies.size(), item.queued + rows_at_a_time(item));
+  for (; last < end; ++last) {
     const auto* const from = item.copies[last].from;
     if (from == nullptr) continue;
     if ((count + 1) * row_bytes > results_->slot_bytes() ||
@@ -277,7 +310,8 @@ bool row_queue::queue_reads(operation& item, staging::slot& slot) {
 bool row_queue::queue_steps(operation& item, staging::slot& slot) {
   slot_room room(staging_->slot_bytes());
   auto last = item.queued;
-  while (last < item.steps.size() &&
+  const auto end = std::min(item.steps.size(), item.queued + rows_at_a_time(item));
+  while (last < end &&
          room.take(sizeof(kernels::row_addresses), item.is_staged[last] != 0 ? item.floats : 0))
     ++last;
   auto* const list = reinterpret_cast<kernels::row_addresses*>(slot.pinned);

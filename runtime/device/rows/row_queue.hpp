@@ -12,8 +12,9 @@
 //
 // When the device is lost, failure() says why, and the queue is of no use any more.
 //
-// Thread rule: that of the device, which outlives the queue. Once warm, nothing allocates. The
-// destructor waits for what is under way.
+// Thread rule: that of the device, which outlives the queue. Operations keep the memory of
+// those before, so that nothing allocates once each has been as large as any. The destructor
+// waits for what is under way.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,10 @@ namespace tidegate::runtime::devices {
 
 struct row_queue_options {
   std::uint32_t operations_max = 64;  // under way on the device at a time
-  std::uint32_t slots = 4;            // for lists and floats, and as many for results
-  std::size_t slot_bytes = std::size_t{1} << 20;
+  // For lists and floats, and as many for results. A piece of work takes one, and most are
+  // small.
+  std::uint32_t slots = 16;
+  std::size_t slot_bytes = std::size_t{256} << 10U;
 };
 
 class row_queue {
@@ -60,6 +63,11 @@ class row_queue {
               row_memory_owner owner = {});
   // Queues that the places be set to values[i * floats, (i + 1) * floats), which are copied.
   ticket write(std::span<float* const> to, std::span<const float> values, std::size_t floats);
+  // Likewise, to what `owner` keeps as it is until then.
+  ticket write(std::span<float* const> to, const float* values, std::size_t floats,
+               row_memory_owner owner);
+  // Queues that memory of the device be zero.
+  ticket clear(std::span<std::byte> memory);
   // Queues that out[i * floats, (i + 1) * floats) be set, for each place that is not null, on
   // the host.
   ticket read(std::span<const float* const> from, std::size_t floats, float* out,
@@ -70,7 +78,7 @@ class row_queue {
               std::span<const kernels::row_addresses> rows, std::size_t floats);
 
   // Waits until nothing is under way, and lets go of all owners. What waits is not done, nor
-  // told of; what is queued later waits for ever.
+  // told of, and nothing is queued any more.
   void stop();
   // Gives the device what waits and what it has room for; looks what has ended.
   void poll();
@@ -85,7 +93,7 @@ class row_queue {
   }
 
  private:
-  enum class operation_kind : std::uint8_t { copy, write, read, step };
+  enum class operation_kind : std::uint8_t { copy, write, read, step, clear };
   struct operation {
     operation_kind kind = operation_kind::copy;
     std::size_t floats = 0;  // of a row
@@ -93,6 +101,8 @@ class row_queue {
     std::vector<kernels::row_addresses> steps;
     std::vector<std::uint8_t> is_staged;  // steps[i].gradient is the next of `values`
     std::vector<float> values;            // that are copied by the call
+    const float* source = nullptr;        // of a write
+    std::span<std::byte> cleared;
     std::vector<row_engine::segment> segments;
     row_memory_owner owner;
     float* out = nullptr;
@@ -109,6 +119,7 @@ class row_queue {
   operation& at(ticket of) { return *operations_[of % operations_.size()]; }
   void grow();
   std::size_t rows_of(const operation& item) const noexcept;
+  static std::size_t rows_at_a_time(const operation& item) noexcept;
   bool is_ok(const status& outcome);
   bool has_ended(event end);
   bool queue_next(operation& item);
@@ -131,6 +142,7 @@ class row_queue {
   ticket queued_ = 0;
   ticket done_ = 0;
   status failure_;
+  bool is_stopped_ = false;
   listener* listener_ = nullptr;
 };
 

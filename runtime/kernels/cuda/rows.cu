@@ -7,6 +7,8 @@
 
 namespace tidegate::runtime::kernels::cuda {
 
+static_assert(lanes_per_warp == square_sums, "a lane has one of the numbers of total_of()");
+
 namespace {
 
 __device__ std::uint32_t thread_index() {

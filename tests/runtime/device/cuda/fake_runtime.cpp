@@ -132,6 +132,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   return cudaSuccess;
 }
 
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  const auto room = the_gpu().device->memory();
+  *free = room.free;
+  *all = room.bytes;
+  return room.bytes > 0 ? cudaSuccess : count(cudaErrorIllegalAddress);
+}
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (!is_current()) return count(cudaErrorInvalidDevice);
   auto memory = the_gpu().device->allocate(bytes);

@@ -47,8 +47,10 @@ class rows_trial {
   }
 
   rows_report run() {
-    auto queue = row_queue::make(
-        device_, {.operations_max = 3, .slots = 2, .slot_bytes = std::size_t{128} << 10});
+    auto queue =
+        row_queue::make(device_, {.operations_max = 3,
+                                  .slots = static_cast<std::uint32_t>(1 + random_.below(3)),
+                                  .slot_bytes = std::size_t{128} << 10});
     if (!queue) return {.problem = queue.error().message()};
     queue_ = std::move(*queue);
     lent_ = std::make_unique<host_memory>(*device_.allocate_host(lent_bytes));
@@ -165,9 +167,10 @@ class rows_trial {
 
   void put_rows() {
     const auto rows = draw_rows(20);
-    const auto values = draw_floats(rows.size() * shape_.dim);
-    const floats states(rows.size() * shape_.state_floats, 0.5F);
-    rows_->put(rows, values, states);
+    const auto kept = std::make_shared<std::pair<floats, floats>>(
+        draw_floats(rows.size() * shape_.dim), floats(rows.size() * shape_.state_floats, 0.5F));
+    const auto& [values, states] = *kept;
+    rows_->put(rows, values, states, {.object = kept});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::copy_n(&values[i * shape_.dim], shape_.dim, &values_[rows[i] * shape_.dim]);
       std::copy_n(states.data() + i * shape_.state_floats, shape_.state_floats,
@@ -178,6 +181,7 @@ class rows_trial {
   void step_rows() {
     const auto rows = draw_rows(400);
     if (rows.empty()) return;
+    rows_->prepare_step(rows);
     note(rows);
     std::vector<row_engine::segment> segments;
     const row_step options{.clock = ++clock_, .scale = 0.5F};
@@ -214,7 +218,8 @@ class rows_trial {
   void note(const std::vector<row_number>& rows) {
     const auto list = static_cast<std::uint32_t>(random_.below(note_lists));
     const auto first = static_cast<std::uint32_t>(random_.below(100));
-    if (!rows_->note({.list = list, .first = first}, rows).ok()) report_.problem = "no notes";
+    if (!rows_->reserve_notes(list, first + rows.size()).ok()) report_.problem = "no notes";
+    rows_->note({.list = list, .first = first}, rows);
     for (std::size_t i = 0; i < rows.size(); ++i)
       notes_[{list, first + i}] = {&values_[rows[i] * shape_.dim],
                                    &values_[rows[i] * shape_.dim] + shape_.dim};
