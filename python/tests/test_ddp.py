@@ -10,6 +10,7 @@ import tidegate
 
 torch = pytest.importorskip("torch", reason="scripts/test --without torch")
 
+pytestmark = pytest.mark.usefixtures("workers_with_torch")
 Run = Callable[..., tidegate.Result]
 WORKERS = 2
 

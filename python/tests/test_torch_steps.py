@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="scripts/test --without torch")
 
 from test_torch import batch_of, in_shards, model_of, on_workers  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("workers_with_torch")
 Run = Callable[..., tidegate.Result]
 
 
