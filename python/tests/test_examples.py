@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import tidegate
 
 HERE = Path(__file__).resolve().parents[2]
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="scripts/test --without torch")
 
 
 def runs_of(cluster: Path, folder: Path, **always: object) -> Callable[..., tidegate.Result]:
@@ -22,6 +24,12 @@ def runs_of(cluster: Path, folder: Path, **always: object) -> Callable[..., tide
         return tidegate.launch(cluster, run_dir=folder / name, set={**always, **settings})
 
     return run
+
+
+def commands(job: str, python: str, *words: str) -> "tuple[dict[str, str], dict[str, str]]":
+    """Settings for calm runs, as users run the job, and for others, whose workers are of this Python."""
+    calm, other = ({f"jobs.{job}.command": json.dumps([program, *words])} for program in (sys.executable, python))
+    return calm, other
 
 
 @pytest.mark.skipif(not Path("/usr/share/datasets/fashion-mnist").exists(), reason="no dataset-fashion-mnist here")
@@ -85,19 +93,19 @@ def test_sparse_logistic_regression_saves_traffic_and_survives_kills(tmp_path: P
     check(run("delayed"), 1e-2)
 
 
-def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="scripts/test --without torch")
-    command = json.dumps([sys.executable, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
-                          "--images", "15000"])
+@needs_torch
+def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path, torch_imported: str) -> None:
+    as_users, command = commands("cnn", torch_imported, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
+                                 "--images", "15000")
 
-    run = runs_of(HERE / "examples/pytorch/fashion_mnist.yaml", tmp_path, **{"jobs.cnn.command": command, "jobs.cnn.workers": 2})
+    run = runs_of(HERE / "examples/pytorch/fashion_mnist.yaml", tmp_path, **{"jobs.cnn.workers": 2})
 
-    calm = run("calm")
+    calm = run("calm", **as_users)
     assert calm.metrics["test_accuracy"] > 0.7
-    rough = run("rough", **{"faults.at": "{clock 50: kill worker-cnn-1, clock 100: kill shard-0, "
+    rough = run("rough", **command, **{"faults.at": "{clock 50: kill worker-cnn-1, clock 100: kill shard-0, "
                                          "clock 150: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
-    loose = run("loose", **{"jobs.cnn.consistency": "{policy: ssp, staleness: 3}"})
+    loose = run("loose", **command, **{"jobs.cnn.consistency": "{policy: ssp, staleness: 3}"})
     assert loose.metrics["test_accuracy"] > calm.metrics["test_accuracy"] - 0.05
 
 
@@ -116,32 +124,33 @@ def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
     assert rough.metrics == calm.metrics
 
 
-def test_clicks_are_learned_by_segments_and_dense_layers_and_survive_kills(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="scripts/test --without torch")
-    command = json.dumps([sys.executable, str(HERE / "examples/clicks/clicks.py"), "--clocks", "150"])
+@needs_torch
+def test_clicks_are_learned_by_segments_and_dense_layers_and_survive_kills(tmp_path: Path, torch_imported: str) -> None:
+    as_users, command = commands("clicks", torch_imported, str(HERE / "examples/clicks/clicks.py"), "--clocks", "150")
 
-    run = runs_of(HERE / "examples/clicks/clicks.yaml", tmp_path, **{"jobs.clicks.command": command})
+    run = runs_of(HERE / "examples/clicks/clicks.yaml", tmp_path)
 
-    calm = run("calm")
+    calm = run("calm", **as_users)
     assert calm.metrics["test_auc"] > 0.8
-    rough = run("rough", **{"faults.at": "{clock 30: kill worker-clicks-1, clock 60: kill shard-0, "
+    rough = run("rough", **command, **{"faults.at": "{clock 30: kill worker-clicks-1, clock 60: kill shard-0, "
                                          "clock 90: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
 
 
-def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="scripts/test --without torch")
+@needs_torch
+def test_an_embedding_learns_languages_and_survives_kills(tmp_path: Path, torch_imported: str) -> None:
     example = HERE / "examples/languages"
     prepared = subprocess.run([sys.executable, "-B", example / "prepare.py", "--output", tmp_path / "data"])
     if prepared.returncode == 77:
         pytest.skip("Debian's packages cannot be had")
     assert prepared.returncode == 0
-    command = json.dumps([sys.executable, str(example / "languages.py"), "--data", str(tmp_path / "data"), "--epochs", "1"])
+    as_users, command = commands("languages", torch_imported, str(example / "languages.py"), "--data", str(tmp_path / "data"),
+                                 "--epochs", "1")
 
-    run = runs_of(example / "languages_pytorch.yaml", tmp_path, **{"jobs.languages.command": command})
+    run = runs_of(example / "languages_pytorch.yaml", tmp_path)
 
-    calm = run("calm")
+    calm = run("calm", **as_users)
     assert calm.metrics["test_accuracy"] > 0.97
-    rough = run("rough", **{"faults.at": "{clock 30: kill worker-languages-1, clock 60: kill shard-0, "
+    rough = run("rough", **command, **{"faults.at": "{clock 30: kill worker-languages-1, clock 60: kill shard-0, "
                                          "clock 100: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
