@@ -109,8 +109,10 @@ def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path, tor
     assert loose.metrics["test_accuracy"] > calm.metrics["test_accuracy"] - 0.05
 
 
-def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
+def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax", reason="scripts/test --without torch")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))  # by the calm run, for the rough one
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     command = json.dumps([sys.executable, str(HERE / "examples/jax/fashion_mnist.py"), "--epochs", "1", "--batch", "256",
                           "--by-label"])
 
