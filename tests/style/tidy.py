@@ -7,9 +7,9 @@ Most of the time goes into what sources include, not into them: those that are c
 at a time, as one that includes them. Where such a batch is not clean its halves are checked, and so on: the verdict
 on a source that is checked alone counts.
 
-With --recent N only sources are looked at that are made of a file which the last N commits, or what is not committed,
-have changed: what is older was looked at when it was changed, and every night. All are looked at where that history is not
-there, or where it has changed .clang-tidy.
+With --recent N only sources are looked at that the last N commits, or what is not committed, have changed, and for each
+header that they have changed a source which includes it: what else includes it has not changed, and is looked at every
+night, as is what is older. All are looked at where that history is not there, or where it has changed .clang-tidy.
 
 usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests] [--recent N]
 """
@@ -164,6 +164,23 @@ def changed_in(root: pathlib.Path, commits: int) -> set[str] | None:
     return changed
 
 
+def enough_for(changed: set[str], closures: dict[str, list[str]]) -> set[str]:
+    """The sources of `closures`, which has what each is made of, that have changed, and more until each changed header of
+    theirs is in one: at best the source of the same name, else the one that is made of least."""
+    chosen = {path for path in closures if path in changed}
+    seen = set().union(*(closures[path] for path in chosen))
+    for header in sorted(changed):
+        if header in seen:
+            continue
+        including = [path for path in closures if header in closures[path]]
+        if including:
+            stem = header.rpartition(".")[0]
+            best = min(including, key=lambda path: (path.rpartition(".")[0] != stem, len(closures[path]), path))
+            chosen.add(best)
+            seen.update(closures[best])
+    return chosen
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=pathlib.Path)
@@ -186,8 +203,9 @@ def main() -> int:
     known = len(commands) - len(unknown)
     changed = changed_in(options.root, options.recent) if options.recent else None
     if changed is not None and ".clang-tidy" not in changed:
-        unknown = [path for path in unknown if not changed.isdisjoint(work.closure(path))]
-        print(f"{len(commands) - known - len(unknown)} of {len(commands)} have not changed in {options.recent} commits")
+        chosen = enough_for(changed, {path: work.closure(path) for path in commands})
+        unknown = [path for path in unknown if path in chosen]
+        print(f"{len(commands) - known - len(unknown)} of {len(commands)} are not what {options.recent} commits have changed")
     problems = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         batches = batches_of(options.root, unknown, commands)
