@@ -23,7 +23,7 @@ namespace tidegate::actors {
 
 class rows_on_device final : private runtime::devices::row_queue::listener {
  public:
-  // `bytes_max`: of the device, for rows; 0: all that it gives. All but the endpoint's rows
+  // `bytes_max`: of the device, for rows; 0: see row_room. All but the endpoint's rows
   // outlive it; stop() comes before they go. Errors: those of row_queue::make().
   static runtime::expected<std::unique_ptr<rows_on_device>> make(runtime::devices::device& on,
                                                                  endpoint_memory& endpoint,
@@ -34,7 +34,7 @@ class rows_on_device final : private runtime::devices::row_queue::listener {
   rows_on_device& operator=(const rows_on_device&) = delete;
 
   runtime::row_engines& engines() noexcept { return engines_; }
-  runtime::devices::ticket queued() const noexcept { return queue_->submitted(); }
+  runtime::devices::ticket last_queued() const noexcept { return queue_->submitted(); }
   // Keeps a payload that what was queued after this ticket reads, until it has.
   void keep(policies::payload_handle payload, runtime::devices::ticket after);
   // Errors: unavailable (the device is lost).

@@ -281,7 +281,7 @@ std::span<const row_store::input> shard_store::batches_of(inputs from) {
 }
 
 status shard_store::apply_rows(const effects::apply& apply, inputs from) {
-  const auto before = device_rows_ ? device_rows_->queued() : 0;
+  const auto before = device_rows_ ? device_rows_->last_queued() : 0;
   auto applied = rows().apply(apply, batches_of(from));
   if (rows().has_engine(apply.slot))
     for (const auto& input : from) device_rows_->keep(input.payload, before);
