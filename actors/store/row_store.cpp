@@ -306,15 +306,15 @@ void row_store::copy_out(std::uint32_t slot, const policies::chunk_description& 
     TIDEGATE_ASSERT(into == to.data() + to.size(), "rows as they were described");
     return;
   }
+  if (i == policies::states_array &&
+      runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
+    return std::fill(to.begin(), to.end(), 0.0F);
   const auto since = about.needs_base() ? about.row_since : 0;
   const runtime::row_memory_owner owner{.object = std::move(keeps)};
   if (i == policies::values_array)
     part.copy_values(since, to, owner);
   else
     part.copy_states(since, to, owner);
-  if (i == policies::states_array &&
-      runtime::is_planted(runtime::planted_bug::row_state_not_in_checkpoints))
-    std::fill(to.begin(), to.end(), 0.0F);
 }
 
 status row_store::restore(const policies::checkpoint_reader& from, std::size_t table,

@@ -265,7 +265,7 @@ void row_part::read_image(std::span<const std::uint32_t> kept, const image_float
                           const row_memory_owner& owner) const {
   if (table_.engine() == nullptr) return;
   copy_values(0, into.values, owner);
-  copy_states(0, into.states, owner);
+  if (!is_planted(planted_bug::row_state_not_handed_over)) copy_states(0, into.states, owner);
   const auto changes = versions_.kept(kept);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (changes[i] == nullptr) continue;
