@@ -121,6 +121,9 @@ class RedisClient(unittest.TestCase):
             with connection:
                 self.request = connection.recv(1 << 16)
                 connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):  # a request may come in pieces
+                    pass
 
         thread = threading.Thread(target=serve)
         thread.start()
