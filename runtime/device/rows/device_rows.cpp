@@ -34,11 +34,10 @@ status device_rows::place_list::reserve(row_room& room, row_queue& queue,
     auto& piece = taken->memory;
     // What lies between values and state is copied along with them.
     if (taken->is_fresh) queue.clear({piece.data(), piece.size()});
-    const bool is_next_on_device = piece.is_on_device() && is_all_on_device();
     auto* const begin = reinterpret_cast<float*>(piece.data());
     for (std::uint64_t i = 0; i < blocks; ++i)
       blocks_.push_back(begin + i * block_places * floats_);
-    if (is_next_on_device) on_device_ = this->places();
+    if (piece.is_on_device()) on_device_ = this->places();
     pieces_.push_back(std::move(piece));
   }
   return {};

@@ -130,11 +130,16 @@ ticket row_queue::copy(std::span<const kernels::row_copy> rows, std::size_t floa
   return submit();
 }
 
+row_queue::operation& row_queue::next_write(std::span<float* const> to, std::size_t floats) {
+  auto& item = next_operation(operation_kind::write, floats);
+  for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
+  return item;
+}
+
 ticket row_queue::write(std::span<float* const> to, std::span<const float> values,
                         std::size_t floats) {
   TIDEGATE_ASSERT(values.size() == to.size() * floats, "floats of each row");
-  auto& item = next_operation(operation_kind::write, floats);
-  for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
+  auto& item = next_write(to, floats);
   item.values.assign(values.begin(), values.end());
   item.source = item.values.data();
   return submit();
@@ -142,8 +147,7 @@ ticket row_queue::write(std::span<float* const> to, std::span<const float> value
 
 ticket row_queue::write(std::span<float* const> to, const float* values, std::size_t floats,
                         row_memory_owner owner) {
-  auto& item = next_operation(operation_kind::write, floats);
-  for (auto* const place : to) item.copies.push_back({.to = place, .from = nullptr});
+  auto& item = next_write(to, floats);
   item.source = values;
   item.owner = std::move(owner);
   return submit();

@@ -116,6 +116,7 @@ class row_queue {
 
   ticket submit();
   operation& next_operation(operation_kind kind, std::size_t floats);
+  operation& next_write(std::span<float* const> to, std::size_t floats);
   operation& at(ticket of) { return *operations_[of % operations_.size()]; }
   void grow();
   std::size_t rows_of(const operation& item) const noexcept;

@@ -13,14 +13,20 @@ namespace tidegate::policies {
 inline constexpr std::uint64_t job = 77;
 inline constexpr std::uint32_t epoch = 4;
 
-// A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
-inline shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
+// A shard with a job that has no table.
+inline shard_core make_empty_core(const consistency_spec& consistency, std::uint32_t workers) {
   shard_core core;
   core.admin().open_job(job, {.epoch = epoch,
                               .workers = workers,
                               .consistency = consistency,
                               .workers_come_back = false,
                               .members = {}});
+  return core;
+}
+
+// A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
+inline shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
+  auto core = make_empty_core(consistency, workers);
   const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
                                         {.chunk = 2, .shard = 0, .first = 16, .elements = 8}};
   core.admin().open_table(job, 5, places);

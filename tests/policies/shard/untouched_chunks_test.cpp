@@ -14,12 +14,7 @@ namespace {
 // The bytes that are asked for while a job of so many workers opens a table of so many chunks.
 std::uint64_t bytes_to_open(const consistency_spec& consistency, std::uint32_t workers,
                             std::uint32_t chunks) {
-  shard_core core;
-  core.admin().open_job(job, {.epoch = epoch,
-                              .workers = workers,
-                              .consistency = consistency,
-                              .workers_come_back = false,
-                              .members = {}});
+  auto core = make_empty_core(consistency, workers);
   std::vector<chunk_place> places;
   for (std::uint32_t chunk = 0; chunk < chunks; ++chunk)
     places.push_back({.chunk = chunk, .shard = 0, .first = chunk * 16ULL, .elements = 16});

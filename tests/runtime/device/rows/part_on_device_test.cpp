@@ -16,17 +16,11 @@
 #include "runtime/device/rows/device_rows.hpp"
 #include "runtime/parts/row_lease.hpp"
 #include "runtime/parts/row_part.hpp"
+#include "tests/runtime/device/rows/rows_trial.hpp"
 #include "tests/runtime/parts/part_batches.hpp"
 
 namespace tidegate::runtime::devices {
 namespace {
-
-emulated_options paced(std::uint64_t seed) {
-  emulated_options options;
-  options.seed = seed;
-  options.paced_by = emulated_options::pace::caller;
-  return options;
-}
 
 // A device with so much room for rows, and what parts on it need.
 struct rows_device {
@@ -36,7 +30,7 @@ struct rows_device {
   std::unique_ptr<device_row_engines> engines;
 
   rows_device(std::uint64_t seed, std::uint64_t bytes)
-      : device(paced(seed)),
+      : device(tests::paced_device(seed)),
         room(device, bytes),
         queue(std::move(*row_queue::make(device, {.slots = 2}))),
         engines(std::make_unique<device_row_engines>(*queue, room)) {}

@@ -31,13 +31,6 @@ constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t page = 4096;
 constexpr std::uint32_t note_lists = 2;
 
-emulated_options device_options(std::uint64_t seed) {
-  emulated_options options;
-  options.seed = seed;
-  options.paced_by = emulated_options::pace::caller;
-  return options;
-}
-
 // A table of rows, as plain arrays say what it is.
 class rows_trial {
  public:
@@ -346,12 +339,19 @@ class rows_trial {
 
 }  // namespace
 
+emulated_options paced_device(std::uint64_t seed) {
+  emulated_options options;
+  options.seed = seed;
+  options.paced_by = emulated_options::pace::caller;
+  return options;
+}
+
 rows_report try_rows(device& on, std::uint64_t seed) {
   return rows_trial(on, seed).run();
 }
 
 rows_report try_rows_on_device(std::uint64_t seed) {
-  emulated_device on(device_options(seed));
+  emulated_device on(paced_device(seed));
   return try_rows(on, seed);
 }
 

@@ -6,8 +6,12 @@
 #include <string>
 
 #include "runtime/device/device.hpp"
+#include "runtime/device/emulated/emulated_device.hpp"
 
 namespace tidegate::tests {
+
+// A device that its caller paces.
+runtime::devices::emulated_options paced_device(std::uint64_t seed);
 
 struct rows_report {
   std::string problem;  // empty: none was found
