@@ -1,6 +1,7 @@
 #include "actors/seam/frame_gate.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/planted.hpp"
 
@@ -25,14 +26,15 @@ void frame_gate::send(peer_id peer, const frame_header& header) {
 
 void frame_gate::send(peer_id peer, const frame_header& header,
                       std::span<const std::byte> payload, std::uint64_t priority,
-                      send_token done) {
-  if (is_open()) return sender_.send(peer, header, payload, priority, done);
-  hold({.kind = held_kind::payload,
-        .peer = peer,
-        .header = header,
-        .payload = payload,
-        .priority = priority,
-        .done = done});
+                      send_token done, std::shared_ptr<late_answer> late) {
+  held_frame frame{.kind = held_kind::payload,
+                   .peer = peer,
+                   .header = header,
+                   .payload = payload,
+                   .priority = priority,
+                   .done = done,
+                   .late = std::move(late)};
+  is_open() ? go(frame) : hold(std::move(frame));
 }
 
 void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::uint32_t slot,
@@ -85,7 +87,7 @@ bool frame_gate::is_open() const {
 
 void frame_gate::hold(held_frame frame) {
   frame.after = memory_.work().begun();
-  held_.push(frame);
+  held_.push(std::move(frame));
 }
 
 void frame_gate::go(const held_frame& frame) {
@@ -93,6 +95,7 @@ void frame_gate::go(const held_frame& frame) {
     case held_kind::plain:
       return sender_.send(frame.peer, frame.header);
     case held_kind::payload:
+      if (frame.late) frame.late->finish(functions_);
       return sender_.send(frame.peer, frame.header, frame.payload, frame.priority, frame.done);
     case held_kind::parameters:
       return sender_.send(frame.peer, frame.header,

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/ingress_memory.hpp"
+#include "actors/seam/late_answer.hpp"
 #include "runtime/functions/function_library.hpp"
 #include "runtime/transport/fifo.hpp"
 
@@ -29,10 +31,12 @@ class frame_gate {
              const runtime::function_library& functions)
       : sender_(sender), memory_(memory), functions_(functions) {}
 
-  // As frame_sender::send(). What tells of a connection alone goes at once.
+  // As frame_sender::send(). What tells of a connection alone goes at once. `late`, where it is
+  // given, writes the payload when the frame goes.
   void send(peer_id peer, const runtime::frame_header& header);
   void send(peer_id peer, const runtime::frame_header& header,
-            std::span<const std::byte> payload, std::uint64_t priority, send_token done = 0);
+            std::span<const std::byte> payload, std::uint64_t priority, send_token done = 0,
+            std::shared_ptr<late_answer> late = nullptr);
   // Sends the parameters of a slot as they are in a version buffer when the frame goes.
   void send_parameters(peer_id peer, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t version_buffer, std::uint64_t priority, send_token done);
@@ -65,6 +69,7 @@ class frame_gate {
     std::uint32_t version_buffer = 0;
     std::uint64_t priority = 0;
     send_token done = 0;
+    std::shared_ptr<late_answer> late = nullptr;
   };
 
   bool is_open() const;

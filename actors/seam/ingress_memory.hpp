@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "actors/seam/late_answer.hpp"
 #include "actors/seam/work_progress.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/protocol/double_buffer.hpp"
@@ -80,11 +81,10 @@ class ingress_memory {
                                        std::span<const std::byte> /*request*/) {
     return {};
   }
-  virtual std::span<const std::byte> answer_rows(const runtime::frame_header& /*reply*/,
-                                                 std::uint32_t /*slot*/,
-                                                 std::uint32_t /*version_buffer*/,
-                                                 std::span<const std::byte> /*request*/,
-                                                 const runtime::buffer& /*into*/) {
+  virtual row_answer answer_rows(const runtime::frame_header& /*reply*/, std::uint32_t /*slot*/,
+                                 std::uint32_t /*version_buffer*/,
+                                 std::span<const std::byte> /*request*/,
+                                 const runtime::buffer& /*into*/) {
     return {};
   }
 

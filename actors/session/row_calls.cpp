@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/session/function_calls.hpp"
 #include "actors/session/not_finite.hpp"
 #include "actors/session/optimizers.hpp"
 #include "actors/session/session_impl.hpp"
@@ -277,6 +278,36 @@ status row_calls::for_each(std::uint32_t table, extent wanted, const visitor& vi
   }
 }
 
+runtime::expected<std::vector<double>> row_calls::call(std::uint32_t table,
+                                                       std::string_view function,
+                                                       std::span<const double> arguments) {
+  if (auto checked = check(table, 0, 0, "call"); !checked.ok()) return fail(checked);
+  if (auto idle = check_idle(table, "call"); !idle.ok()) return fail(idle);
+  auto& rows = *memories_.at(table).rows;
+  const auto subject = call_subject(function, home_.shell_.core().table(table)->name);
+  if (auto checked = check_call(subject, function, arguments); !checked.ok())
+    return fail(checked);
+  runtime::call_wire request;
+  runtime::encode(runtime::function_call{.name = function, .arguments = arguments}, request);
+  runtime::function_results all;
+  for (std::uint32_t part = 0; part < rows.parts() && all.outcome == errc::ok;) {
+    worker_rows::part_list asked;
+    for (; part < rows.parts() && asked.size() < parts_called; ++part) {
+      rows.write_call(part, request);
+      asked.push_back(part);
+    }
+    if (auto called = start(table, asked, extent::as_policy, {}).wait(); !called.ok())
+      return fail(called);
+    for (const auto of : asked) {
+      const auto next = runtime::decode_results(rows.results(of));
+      if (next && of == 0) all = *next;
+      if (!next || (of > 0 && !runtime::combine(all, *next)))
+        return fail(errc::corrupt, subject + ": parts have results that do not go together");
+    }
+  }
+  return values_of(all, subject, arguments.size());
+}
+
 status row_calls::add_to(runtime::sha256& hash, std::uint32_t table) {
   return for_each(table, extent::to_the_end,
                   [&](std::uint64_t id, std::span<const float> values) {
@@ -306,6 +337,11 @@ pending row_table::prefetch(std::span<const std::uint64_t> ids) const {
 
 pending row_table::pull_final(std::span<const std::uint64_t> ids, std::span<float> out) const {
   return home_->pull(id_, ids, out, worker_core::extent::final_barrier);
+}
+
+expected<std::vector<double>> row_table::call(std::string_view function,
+                                              std::span<const double> arguments) const {
+  return home_->call(id_, function, arguments);
 }
 
 status row_table::for_each(const row_visitor& visit) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "actors/store/worker_rows.hpp"
 #include "policies/worker/core.hpp"
@@ -28,7 +29,8 @@ class row_calls {
 
   explicit row_calls(session_impl& home) : home_(home) {}
 
-  // session::open_rows(), row_table::push(), pull(), prefetch(), for_each(). Errors: theirs.
+  // session::open_rows(), row_table::push(), pull(), prefetch(), for_each(), call(). Errors:
+  // theirs.
   runtime::expected<row_table> open(std::string_view name, std::uint32_t dim,
                                     const std::optional<row_table_options>& options);
   pending push(std::uint32_t table, std::span<const std::uint64_t> ids,
@@ -37,6 +39,8 @@ class row_calls {
                extent wanted);
   pending prefetch(std::uint32_t table, std::span<const std::uint64_t> ids);
   runtime::status for_each(std::uint32_t table, extent wanted, const visitor& visit);
+  runtime::expected<std::vector<double>> call(std::uint32_t table, std::string_view function,
+                                              std::span<const double> arguments);
   // Adds ids and values of all rows at the end of the job, ascending by id: whatever parts and
   // shards there are. Errors: those of for_each().
   runtime::status add_to(runtime::sha256& hash, std::uint32_t table);
@@ -46,6 +50,10 @@ class row_calls {
   bool has(std::uint32_t table) const { return memories_.contains(table); }
 
  private:
+  // Parts that are asked for a function at a time: a shard copies all rows of each that it has
+  // until the results are there.
+  static constexpr std::uint32_t parts_called = 16;
+
   struct table_memory {
     std::shared_ptr<worker_rows> rows;
     std::optional<pending> pulling;          // the last one

@@ -173,11 +173,12 @@ void ingress_shell::send_rows(peer_id to, const runtime::frame_header& header,
                               std::uint32_t slot, std::uint32_t version_buffer,
                               policies::payload_handle request, policies::send_name name) {
   const auto& room = row_answers_[name] = std::exchange(next_answer_, {});
-  const auto answer =
+  auto answer =
       memory_.answer_rows(header, slot, version_buffer, memory_.call_bytes(request), room);
   auto with_size = header;
-  with_size.payload_bytes = answer.size();
-  frames_.send(to, with_size, answer, policies::use_order(header.clock, header.table), name);
+  with_size.payload_bytes = answer.bytes.size();
+  frames_.send(to, with_size, answer.bytes, policies::use_order(header.clock, header.table),
+               name, std::move(answer.late));
 }
 
 void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {

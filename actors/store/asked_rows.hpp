@@ -1,4 +1,5 @@
-// The request of a worker for certain rows of one part, and its coded form, which is written
+// What a worker asks of one part: certain rows, a page of all, what a function makes of them;
+// and the coded form of a request for certain rows, which is written
 // when it is first sent to a shard on another host. One thread at a time: the session's writes,
 // the reactor's sends. What has been sent stays mapped.
 #pragma once
@@ -22,6 +23,9 @@ class asked_rows {
   }
   void write_scan(std::uint32_t rows_max, std::optional<std::uint64_t> after) {
     runtime::write_scan(plain_.resize(runtime::scan_request_bytes), rows_max, after);
+  }
+  void write_call(std::span<const std::byte> call) {
+    runtime::write_call(plain_.resize(runtime::call_request_bytes), call);
   }
   std::span<const std::uint64_t> ids() const {
     return runtime::checked_row_request(plain_.bytes()).ids;

@@ -78,10 +78,9 @@ class endpoint_memory final : public ingress_memory {
                                std::span<const std::byte> request) override {
     return rows_.lease_answer(slot, request);
   }
-  std::span<const std::byte> answer_rows(const runtime::frame_header&, std::uint32_t slot,
-                                         std::uint32_t version_buffer,
-                                         std::span<const std::byte> request,
-                                         const runtime::buffer& into) override {
+  row_answer answer_rows(const runtime::frame_header&, std::uint32_t slot,
+                         std::uint32_t version_buffer, std::span<const std::byte> request,
+                         const runtime::buffer& into) override {
     return rows_.answer(slot, version_buffer, request, into);
   }
   // What else its owner needs could not be had; the room stays taken.

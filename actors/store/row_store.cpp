@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/store/called_rows.hpp"
 #include "policies/model/kept_versions.hpp"
 #include "policies/model/row_payloads.hpp"
 #include "policies/protocol/frame_tags.hpp"
@@ -226,17 +227,20 @@ runtime::buffer row_store::lease_answer(std::uint32_t slot,
   return intake_.lease(room_for(parts_.at(slot).rows.answer_bytes(asked)));
 }
 
-std::span<const std::byte> row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,
-                                             std::span<const std::byte> request,
-                                             const runtime::buffer& into) const {
+row_answer row_store::answer(std::uint32_t slot, std::uint32_t version_buffer,
+                             std::span<const std::byte> request,
+                             const runtime::buffer& into) const {
   const auto& part = parts_.at(slot).rows;
   const auto asked = runtime::checked_row_request(request);
   const auto bytes = part.answer_bytes(asked);
   TIDEGATE_ASSERT(into.size() == room_for(bytes), "a place for the answer");
+  if (asked.kind == runtime::row_request_kind::call)
+    return {.bytes = into.bytes(),
+            .late = called_rows::copy(part, version_buffer, asked, into)};
   const auto written =
       part.answer(version_buffer, asked, into.bytes().first(bytes), {.payload = into});
   if (written == 0) std::memset(into.data(), 0, policies::row_line_bytes);
-  return into.bytes().first(room_for(written));
+  return {.bytes = into.bytes().first(room_for(written))};
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/seam/late_answer.hpp"
 #include "actors/store/row_intake.hpp"
 #include "policies/checkpoint/reader.hpp"
 #include "policies/model/spec.hpp"
@@ -85,9 +86,8 @@ class row_store {
   // A place for the answer to a request that was checked; empty if memory is short. And the
   // answer, which is written there and may be shorter.
   runtime::buffer lease_answer(std::uint32_t slot, std::span<const std::byte> request);
-  std::span<const std::byte> answer(std::uint32_t slot, std::uint32_t version_buffer,
-                                    std::span<const std::byte> request,
-                                    const runtime::buffer& into) const;
+  row_answer answer(std::uint32_t slot, std::uint32_t version_buffer,
+                    std::span<const std::byte> request, const runtime::buffer& into) const;
   // Bytes of the last batch: what a step of the part is likely to read.
   std::uint64_t bytes_of(std::uint32_t slot) const { return parts_.at(slot).batch_bytes; }
 

@@ -114,7 +114,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_gather(
     sorted_.write_ids(part, requests_[part].begin(rows));
     auto& answer = answers_[part];
     answer.bytes = answer.memory.resize(bytes_of_all(rows, dim_));
-    answer.is_page = false;
+    answer.is_whole_part = false;
     places_[part].state = reading::waits;
   }
   return asked;
@@ -135,7 +135,7 @@ runtime::expected<worker_rows::part_list> worker_rows::write_ahead(
 std::optional<policies::sent_list> worker_rows::pulled_list(pull_kind kind,
                                                             std::uint32_t part) {
   if (kind == pull_kind::ahead) return ahead_.list(part, token_);
-  if (answers_[part].is_page) return std::nullopt;
+  if (answers_[part].is_whole_part) return std::nullopt;
   return requests_[part].list(token_);
 }
 
@@ -144,7 +144,7 @@ sent_payload worker_rows::request(pull_kind kind, std::uint32_t part,
   const bool is_plain = sends_plain_ids(moves.has_value());
   if (kind == pull_kind::ahead) return ahead_.request(part, is_plain, names_list);
   auto& asked = requests_[part];
-  if (answers_[part].is_page) return {.bytes = asked.plain()};
+  if (answers_[part].is_whole_part) return {.bytes = asked.plain()};
   auto& place = places_[part];
   place.moves = moves;
   place.may_lease = moves && moves != place.unmappable && place.state == reading::waits;
@@ -226,7 +226,20 @@ void worker_rows::write_scan(std::uint32_t part, std::optional<std::uint64_t> af
   requests_[part].write_scan(page_rows_, after);
   auto& answer = answers_[part];
   answer.bytes = answer.memory.resize(runtime::row_batch_bytes(page_rows_, dim_));
-  answer.is_page = true;
+  answer.is_whole_part = true;
+}
+
+void worker_rows::write_call(std::uint32_t part, std::span<const std::byte> call) {
+  requests_[part].write_call(call);
+  auto& answer = answers_[part];
+  answer.bytes = answer.memory.resize(runtime::call_answer_bytes);
+  answer.is_whole_part = true;
+}
+
+std::span<const std::byte> worker_rows::results(std::uint32_t part) const {
+  const auto& answer = answers_[part];
+  if (answer.filled != runtime::call_answer_bytes) return {};
+  return answer.bytes.first(runtime::call_payload_bytes);
 }
 
 runtime::expected<runtime::row_batch> worker_rows::page(std::uint32_t part) const {
@@ -240,10 +253,10 @@ std::span<std::byte> worker_rows::room(pull_kind kind, std::uint32_t part,
   auto& answer = answers_[part];
   auto& place = places_[part];
   const auto values =
-      answer.is_page ? 0 : runtime::gather_answer_bytes(sorted_.rows_of(part), dim_);
+      answer.is_whole_part ? 0 : runtime::gather_answer_bytes(sorted_.rows_of(part), dim_);
   place.is_leased = place.may_lease && bytes == place.lease.size() && bytes < values;
   if (place.is_leased) return place.lease;
-  const bool may_be_shorter = answer.is_page || place.asks_changes;
+  const bool may_be_shorter = answer.is_whole_part || place.asks_changes;
   const bool fits = may_be_shorter ? bytes <= answer.bytes.size() : bytes == values;
   if (!fits) return {};
   answer.filled = bytes;

@@ -82,6 +82,11 @@ class worker_rows {
   void write_scan(std::uint32_t part, std::optional<std::uint64_t> after);
   // Returns the page that has arrived. Errors: corrupt.
   runtime::expected<runtime::row_batch> page(std::uint32_t part) const;
+  // Writes a call of a function to one part; a call has call_payload_bytes.
+  void write_call(std::uint32_t part, std::span<const std::byte> call);
+  // Returns the results of the call that have arrived, in as many bytes; empty: in another
+  // size.
+  std::span<const std::byte> results(std::uint32_t part) const;
   std::uint32_t page_rows() const noexcept { return page_rows_; }
 
   // Lets go of the memory of shards: one has moved, and what it had shall not stay because of
@@ -104,8 +109,8 @@ class worker_rows {
   struct answer_room {
     runtime::cache_lines memory;
     std::span<std::byte> bytes;
-    bool is_page = false;      // may be shorter
-    std::uint64_t filled = 0;  // by what arrives
+    bool is_whole_part = false;  // of a page or a call; may be shorter
+    std::uint64_t filled = 0;    // by what arrives
   };
   // What has become of a part that is read in place.
   enum class reading : std::uint8_t { waits, is_found, is_done, was_late };

@@ -1,5 +1,5 @@
 /* What a plugin is to Tidegate: a shared library with functions that shards run on their
- * chunks, with optimizers that make their steps, and with reductions that make one gradient of
+ * chunks and parts, with optimizers that make their steps, and with reductions that make one gradient of
  * those of several workers. At least one of the three.
  *
  *   #include <tidegate/plugin.h>
@@ -32,18 +32,24 @@ extern "C" {
 #endif
 
 /* Rises when one of the types below changes. A library of another number is refused. */
-#define TIDEGATE_PLUGIN_ABI 2u
+#define TIDEGATE_PLUGIN_ABI 3u
 
 #define TIDEGATE_NUMBERS_MAX 32u /* arguments of a function, and results of a chunk */
 
-/* How the results of chunks become one, element by element, in the order of chunks. */
+/* How the results of chunks become one, element by element, in the order of chunks; of parts, in
+ * the order of parts, where one without rows adds nothing. */
 enum { TIDEGATE_SUM = 0, TIDEGATE_PRODUCT = 1, TIDEGATE_MINIMUM = 2, TIDEGATE_MAXIMUM = 3 };
 
-/* A run of elements of a table in one version, for reading. Valid during the call. */
+/* A run of elements of a table in one version, for reading: a chunk of a dense table, or all
+ * rows that a part of a table of rows has, one behind the other. Valid during the call. */
 typedef struct tidegate_chunk {
   const float* parameters;
-  uint64_t elements; /* of the chunk, at least one */
-  uint64_t first;    /* the index of its first element in the table */
+  uint64_t elements; /* at least one */
+  uint64_t first;    /* the index of the first element in the table; 0 of rows */
+  /* Of a table of rows: ids[i] is the id of the row at parameters + i * dim, of elements / dim
+   * rows; ids ascend. Null and 0 of a dense table. */
+  const uint64_t* ids;
+  uint64_t dim;
 } tidegate_chunk;
 
 /* A function of a chunk. What it returns must follow from the chunk and the arguments alone:

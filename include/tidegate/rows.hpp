@@ -14,6 +14,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <tidegate/pending.hpp>
 #include <tidegate/status.hpp>
@@ -117,6 +119,15 @@ class row_table {
   // the session. Errors: those of session::pull().
   using row_visitor = std::function<void(std::uint64_t id, std::span<const float> values)>;
   status for_each(const row_visitor& visit) const;
+  // Has shards compute a function of all rows that the table has, as session::call() of a dense
+  // table does: as a pull of this clock finds them. Each part is shown its rows ascending by
+  // id, and the results of parts are combined in their order: they do not depend on how many
+  // shards there are, and the last bits of sums on the table's number of parts alone. Rows that
+  // nobody has pushed are not there; of none, a sum is 0 and a minimum infinite. A shard copies
+  // the rows of 16 parts at most at a time for it. Errors: those of session::call();
+  // out_of_order (as pull).
+  expected<std::vector<double>> call(std::string_view function,
+                                     std::span<const double> arguments = {}) const;
 
  private:
   actors::row_calls* home_;

@@ -153,7 +153,8 @@ void bind_row_calls(nb::module_& module) {
       .def("pull", &self::pull, "table"_a, "ids"_a.noconvert(), "out"_a.noconvert(),
            "to_the_end"_a)
       .def("prefetch", &self::prefetch, "table"_a, "ids"_a.noconvert())
-      .def("rows", &self::rows);
+      .def("rows", &self::rows)
+      .def("call", &self::call);
 }
 
 NB_MODULE(_native, module) {

@@ -65,4 +65,9 @@ std::pair<session_row_calls::ids_out, session_row_calls::values_out> session_row
           array_of<values_out>(std::move(values), {count, where.dim()})};
 }
 
+std::vector<double> session_row_calls::call(const row_table& where, const std::string& function,
+                                            const std::vector<double>& arguments) {
+  return checked(home_->run([&](session&) { return where.call(function, arguments); }));
+}
+
 }  // namespace tidegate::python

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/native/worker_session.hpp"
 
@@ -32,6 +33,8 @@ class session_row_calls {
   operation prefetch(const row_table& where, id_array ids);
   // All rows, as arrays of their ids, ascending, and of their values.
   std::pair<ids_out, values_out> rows(const row_table& where);
+  std::vector<double> call(const row_table& where, const std::string& function,
+                           const std::vector<double>& arguments);
 
  private:
   std::shared_ptr<worker_session> home_;

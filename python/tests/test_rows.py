@@ -35,6 +35,22 @@ def test_rows_follow_every_push(run: Run) -> None:
     assert result.parameters_sha256 is not None
 
 
+def test_functions_of_rows(run: Run) -> None:
+    def train() -> list[Any]:
+        with tidegate.session() as s:
+            t = s.rows("user", 2, optimizer=tidegate.sgd(1.0), init=0.0, parts=3)
+            none = [t.call("count_rows"), t.call("max")]
+            t.push(np.arange(10), -np.arange(20, dtype=np.float32).reshape(10, 2))
+            s.clock()
+            with pytest.raises(tidegate.NotFoundError, match="count_rows"):
+                t.call("median")
+            with pytest.raises(tidegate.InvalidArgumentError, match="these 2 arguments"):
+                t.call("count_above", 1, 2)
+            return none + [t.call("count_rows"), t.call("sum"), t.call("max"), t.call("count_above", 4.5)]
+
+    assert run(train, workers=2, shards=2).returns == [[0.0, -np.inf, 10.0, 190.0, 19.0, 15.0]] * 2
+
+
 def test_rows_asked_for_ahead_are_as_new(run: Run) -> None:
     def train() -> list[Any]:
         with tidegate.session() as s:

@@ -89,6 +89,17 @@ class RowTable:
         """
         return self._calls.rows(self._table)
 
+    def call(self, function: str, *arguments: float) -> Union[float, "np.ndarray[Any, np.dtype[np.float64]]"]:
+        """Has shards compute a function of all rows that there are, as a pull of this clock would find them.
+
+        Returns a number, or an array of float64 where the function has several results. Functions are those of
+        ``Table.call``; of no rows at all a sum is 0 and a minimum infinite. Shards show a function the rows of each part
+        ascending by id, so that results do not depend on how many shards there are. Raises NotFoundError (no such
+        function), InvalidArgumentError (it refuses these arguments), and what :meth:`pull` raises.
+        """
+        results = self._calls.call(self._table, function, [float(a) for a in arguments])
+        return results[0] if len(results) == 1 else np.array(results, dtype=np.float64)
+
     def _combined(self, ids: Array, gradients: Array, combine: Combine) -> tuple[Array, Array]:
         """Returns each id once, ascending, and its gradients as one."""
         order = np.argsort(ids, kind="stable")

@@ -179,6 +179,9 @@ enum class planted_bug : std::uint8_t {
   row_moved_twice_in_a_step,
   // Likewise where a part has its rows on one (runtime_parts_test).
   row_noted_after_its_step,
+  // Mistakes with functions of rows.
+  row_made_since_is_there,
+  row_erased_since_is_not_there,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -212,6 +215,8 @@ inline constexpr auto planted_list_bug_last = planted_bug::row_list_named_after_
 inline constexpr auto planted_device_row_bug_first =
     planted_bug::row_slot_taken_while_it_is_read;
 inline constexpr auto planted_device_row_bug_last = planted_bug::row_moved_twice_in_a_step;
+inline constexpr auto planted_row_call_bug_first = planted_bug::row_made_since_is_there;
+inline constexpr auto planted_row_call_bug_last = planted_bug::row_erased_since_is_not_there;
 inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;
 inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 

@@ -37,7 +37,9 @@ void write_again(std::span<std::byte> request, row_request_header header) {
   row_request_header before;
   TIDEGATE_ASSERT(request.size() >= sizeof before, "a request");
   std::memcpy(&before, request.data(), sizeof before);
-  TIDEGATE_ASSERT(before.kind != row_request_kind::scan, "a request of certain rows");
+  TIDEGATE_ASSERT(
+      before.kind == row_request_kind::gather || before.kind == row_request_kind::changes,
+      "a request of certain rows");
   header.rows = before.rows;
   header.code_bytes = before.code_bytes;
   header.name = before.name;
@@ -67,6 +69,15 @@ void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                         .since = {}});
 }
 
+void write_call(std::span<std::byte> memory, std::span<const std::byte> call) {
+  TIDEGATE_ASSERT(memory.size() == call_request_bytes && is_aligned_as_batch(memory.data()) &&
+                      call.size() == call_payload_bytes,
+                  "memory for a call");
+  write_header(memory, {.kind = row_request_kind::call, .since = {}});
+  const auto at = memory.subspan(row_batch_alignment);
+  std::fill(std::copy(call.begin(), call.end(), at.begin()), at.end(), std::byte{0});
+}
+
 namespace {
 
 // Errors: corrupt (no such kind, another size).
@@ -94,6 +105,11 @@ expected<row_request> request_at(std::span<const std::byte> memory) {
         return bad_request("asks for no page that there is");
       request.rows_max = header.rows;
       if (header.has_after == 1) request.after = header.after;
+      return request;
+    case row_request_kind::call:
+      if (memory.size() != call_request_bytes || header.rows != 0)
+        return bad_request("calls with another size");
+      request.call = memory.subspan(row_batch_alignment, call_payload_bytes);
       return request;
   }
   return bad_request("is of a kind that nobody knows");

@@ -1,17 +1,20 @@
 // What a worker asks of one part of a table of rows, as it travels in the payload of a frame:
-// the values of certain rows, what of them has changed, or a page of the rows that there are.
+// the values of certain rows, what of them has changed, a page of the rows that there are, or
+// what a function makes of these.
 //
 //   header   64 bytes: row_request_header, zeros
 //   ids      of a gather or of changes, `rows` of 64 bits, ascending, each once; zeros to the
 //            next multiple of 64 bytes
+//   call     of a call, call_payload_bytes (runtime/functions/call_wire.hpp); zeros likewise
 //
 // A gather is answered with `rows` times dim float32, in the order of the ids, and zeros to the
 // next multiple of 64 bytes; or, if it lets the answer be one, with a lease on where the rows
 // lie (runtime/parts/row_lease.hpp), which is shorter. A request of changes is answered with
 // what has changed since a mark (row_changes.hpp), or with all rows if it knows no mark. A scan
 // is answered with a batch (row_batch.hpp) of at most `rows` rows, which ascend; a batch with
-// fewer ends the part. Numbers are little-endian, memory is aligned to 64 bytes. Plain views of
-// the caller's memory, any thread.
+// fewer ends the part. A call is answered with its results, and zeros to the next multiple of
+// 64 bytes. Numbers are little-endian, memory is aligned to 64 bytes. Plain views of the
+// caller's memory, any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +22,7 @@
 #include <optional>
 #include <span>
 
+#include "runtime/base/frame_header.hpp"
 #include "runtime/base/list_name.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/batches/row_batch.hpp"
@@ -26,7 +30,7 @@
 
 namespace tidegate::runtime {
 
-enum class row_request_kind : std::uint32_t { gather = 1, scan = 2, changes = 3 };
+enum class row_request_kind : std::uint32_t { gather = 1, scan = 2, changes = 3, call = 4 };
 
 struct row_request_header {
   row_request_kind kind = row_request_kind::gather;
@@ -49,12 +53,15 @@ struct row_request {
   std::uint32_t rows_max = 0;          // scan
   std::optional<std::uint64_t> after;  // scan: only rows above it
   row_mark since;                      // changes
+  std::span<const std::byte> call;     // call: call_payload_bytes
 };
 
 constexpr std::uint64_t gather_request_bytes(std::uint64_t ids) noexcept {
   return row_batch_values(ids);
 }
 inline constexpr std::uint64_t scan_request_bytes = row_batch_alignment;
+inline constexpr std::uint64_t call_answer_bytes = aligned_as_batch(call_payload_bytes);
+inline constexpr std::uint64_t call_request_bytes = row_batch_alignment + call_answer_bytes;
 constexpr std::uint64_t gather_answer_bytes(std::uint64_t ids, std::uint32_t dim) noexcept {
   return aligned_as_batch(ids * dim * sizeof(float));
 }
@@ -70,6 +77,8 @@ void ask_changes(std::span<std::byte> request, const row_mark& since);
 // Writes a scan. `memory`: scan_request_bytes, aligned (asserted).
 void write_scan(std::span<std::byte> memory, std::uint32_t rows_max,
                 std::optional<std::uint64_t> after);
+// Writes a call. `memory`: call_request_bytes, aligned; `call`: call_payload_bytes (asserted).
+void write_call(std::span<std::byte> memory, std::span<const std::byte> call);
 
 // Returns the request that `memory` holds, which somebody else has written. Errors: corrupt (no
 // such kind, another size, ids that do not ascend).

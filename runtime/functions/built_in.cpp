@@ -51,6 +51,12 @@ std::int32_t count_not_finite(const tidegate_chunk* chunk, const double*, double
   return add_up(chunk, results, [](float x) { return std::isfinite(x) ? 0.0 : 1.0; });
 }
 
+std::int32_t count_rows(const tidegate_chunk* chunk, const double*, double* results) {
+  if (chunk->dim == 0) return refused;
+  results[0] = static_cast<double>(chunk->elements / chunk->dim);
+  return accepted;
+}
+
 std::int32_t max(const tidegate_chunk* chunk, const double*, double* results) {
   return choose(chunk, results, -std::numeric_limits<double>::infinity(),
                 [](double x, double found) { return x > found; });
@@ -83,6 +89,7 @@ constexpr tidegate_function functions[] = {
     function("count_above", TIDEGATE_SUM, count_above, 1),
     function("count_nonzero", TIDEGATE_SUM, count_nonzero),
     function("count_not_finite", TIDEGATE_SUM, count_not_finite),
+    function("count_rows", TIDEGATE_SUM, count_rows),
     function("max", TIDEGATE_MAXIMUM, max),
     function("min", TIDEGATE_MINIMUM, min),
     function("sum", TIDEGATE_SUM, sum),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <dlfcn.h>
+#include <limits>
 
 #include "runtime/functions/built_in.hpp"
 #include "runtime/functions/function_watch.hpp"
@@ -22,6 +23,21 @@ constexpr std::uint32_t entries_max = 1024;  // of each kind in a plugin
 template <class Entry>
 bool is_list(const Entry* entries, std::uint32_t count) {
   return count == 0 || (count <= entries_max && entries != nullptr);
+}
+
+// What changes no number that it is combined with.
+double neutral(combine_kind kind) {
+  switch (kind) {
+    case combine_kind::sum:
+      return 0.0;
+    case combine_kind::product:
+      return 1.0;
+    case combine_kind::minimum:
+      return std::numeric_limits<double>::infinity();
+    case combine_kind::maximum:
+      return -std::numeric_limits<double>::infinity();
+  }
+  return 0.0;
 }
 
 status bad(const std::string& path, const std::string& why) {
@@ -121,10 +137,14 @@ function_results function_library::run(const function_call& call,
   const auto& function = found->function;
   const tidegate_chunk of{.parameters = chunk.parameters.data(),
                           .elements = chunk.parameters.size(),
-                          .first = chunk.first};
+                          .first = chunk.first,
+                          .ids = chunk.ids.data(),
+                          .dim = chunk.dim};
   results.combine = static_cast<combine_kind>(function.combine);
   bool is_accepted = call.arguments.size() == function.arguments;
-  if (is_accepted && found->plugin.empty()) {
+  if (is_accepted && chunk.parameters.empty()) {
+    std::fill_n(results.numbers.begin(), function.results, neutral(results.combine));
+  } else if (is_accepted && found->plugin.empty()) {
     is_accepted = function.run(&of, call.arguments.data(), results.numbers.data()) == 0;
   } else if (is_accepted) {
     const function_watch watch(function.name, found->plugin.c_str());

@@ -1,9 +1,9 @@
-// The functions that shards run on their chunks for workers that call them: those that are
-// built in, and those of plugins (include/tidegate/plugin.h).
+// The functions that shards run on their chunks and parts for workers that call them: those
+// that are built in, and those of plugins (include/tidegate/plugin.h).
 //
-// What a function returns follows from its arguments and the chunk alone, and chunks are
-// combined in their order, so results do not depend on how many shards there are. The sums of
-// built-in functions are made in double precision, element by element in their order.
+// What a function returns follows from its arguments and the chunk alone, and chunks, or parts,
+// are combined in their order, so results do not depend on how many shards there are. The sums
+// of built-in functions are made in double precision, element by element in their order.
 //
 // Filled before threads read it; then any thread. Running allocates nothing.
 #pragma once
@@ -21,10 +21,12 @@
 
 namespace tidegate::runtime {
 
-// A chunk of a table, in one version.
+// A chunk of a table, or the rows of a part of one, in one version.
 struct function_chunk {
   std::span<const float> parameters;
-  std::uint64_t first = 0;  // element of the table
+  std::uint64_t first = 0;                  // element of a dense table
+  std::span<const std::uint64_t> ids = {};  // of rows, ascending, one behind the other
+  std::uint64_t dim = 0;                    // of each; 0 of a dense table
 };
 
 class function_library {
@@ -38,7 +40,8 @@ class function_library {
   status add_plugin(const std::string& path);
 
   // Runs the function of that name on a chunk; `outcome` says if it could. While one of a
-  // plugin runs it is watched (function_watch.hpp).
+  // plugin runs it is watched (function_watch.hpp). Of no parameters the results are those that
+  // change nothing where they are combined with others, and nothing runs.
   function_results run(const function_call& call, const function_chunk& chunk) const;
 
   // Returns the optimizers and reductions of its plugins.

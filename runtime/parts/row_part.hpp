@@ -75,12 +75,12 @@ class row_part {
   // Keeps the batch of a step with a single one.
   void keep_sum(std::uint64_t clock, std::span<const std::byte> batch);
 
-  // Returns how many bytes answer() writes at most.
+  // Returns how many bytes the answer to a request takes at most.
   std::uint64_t answer_bytes(const row_request& request) const;
-  // Answers a request as of this version buffer, that of the current version or one that is
-  // kept; with a lease on the current version where the request lets it and values would be
-  // longer; with changes that may be fewer only of the current version, and since a mark of
-  // this part. `into`: answer_bytes(request), aligned as batches are. Returns the bytes
+  // Answers a request, no call, as of this version buffer, that of the current version or one
+  // that is kept; with a lease on the current version where the request lets it and values
+  // would be longer; with changes that may be fewer only of the current version, and since a
+  // mark of this part. `into`: answer_bytes(request), aligned as batches are. Returns the bytes
   // written. `owner` keeps the memory that an engine writes later.
   std::size_t answer(std::uint32_t version_buffer, const row_request& request,
                      std::span<std::byte> into, const row_memory_owner& owner = {}) const;
@@ -89,6 +89,9 @@ class row_part {
   // ids ascend.
   void gather(std::uint32_t version_buffer, std::span<const std::uint64_t> ids,
               std::span<float> out, const row_memory_owner& owner = {}) const;
+
+  // Returns the ids of the rows that there are as of this version buffer, ascending.
+  std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
 
   // A row of the current version, in the memory of the table.
   struct row_values {
@@ -204,7 +207,6 @@ class row_part {
   const std::vector<sorted_row>& sorted_rows() const;
   // Of sorted_rows(), in the order in which visit_rows() goes over them.
   std::vector<std::size_t> places_by_number() const;
-  std::vector<std::uint64_t> ids_of(std::uint32_t version_buffer) const;
   bool may_lease(std::uint32_t version_buffer, const row_request& request) const;
   std::size_t changes(std::uint32_t version_buffer, const row_request& request,
                       std::span<std::byte> into, const row_memory_owner& owner) const;

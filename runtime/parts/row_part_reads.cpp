@@ -16,6 +16,7 @@ std::uint64_t row_part::answer_bytes(const row_request& request) const {
   const auto ids = request.ids.size();
   if (request.kind == row_request_kind::gather) return gather_answer_bytes(ids, dim());
   if (request.kind == row_request_kind::changes) return row_changes_bytes(ids, ids, dim());
+  if (request.kind == row_request_kind::call) return call_answer_bytes;
   return row_batch_bytes(request.rows_max, dim());
 }
 
@@ -24,6 +25,7 @@ std::size_t row_part::answer(std::uint32_t version_buffer, const row_request& re
   if (request.kind == row_request_kind::scan) return scan(version_buffer, request, into, owner);
   if (request.kind == row_request_kind::changes)
     return changes(version_buffer, request, into, owner);
+  TIDEGATE_ASSERT(request.kind == row_request_kind::gather, "a function is run elsewhere");
   TIDEGATE_ASSERT(into.size() == answer_bytes(request), "room for the answer");
   if (may_lease(version_buffer, request)) {
     table_.expect_reads(request.ids);
@@ -166,7 +168,11 @@ std::vector<std::uint64_t> row_part::ids_of(std::uint32_t version_buffer) const 
     std::vector<std::uint64_t> were;
     for (std::size_t i = 0; i < rows.ids.size(); ++i)
       if (rows.existed[i] != 0) were.push_back(rows.ids[i]);
+    if (is_planted(planted_bug::row_erased_since_is_not_there))
+      std::erase_if(were,
+                    [&](std::uint64_t id) { return !std::ranges::binary_search(ids, id); });
     std::vector<std::uint64_t> others;
+    if (is_planted(planted_bug::row_made_since_is_there)) std::swap(others, ids);
     std::set_difference(ids.begin(), ids.end(), rows.ids.begin(), rows.ids.end(),
                         std::back_inserter(others));
     ids.clear();

@@ -185,20 +185,34 @@ status forgets(tidegate::session& session, int clocks) {
 }
 
 // Calls a function of a table whose elements are their indices over 1,000, after a clock in
-// which they were pushed, and reports its results.
-status call(tidegate::session& session, const std::vector<std::string>& words) {
+// which they were pushed, and reports its results. `of_rows`: the table has rows of 4 of them,
+// by the index of their first.
+status call(tidegate::session& session, const std::vector<std::string>& words, bool of_rows) {
   constexpr std::uint64_t elements = 1000;
-  tidegate::table_options options;
-  options.optimizer = {.name = "sgd", .learning_rate = 1.0F};
-  const auto table = session.open_table("t", {elements}, options);
-  if (!table) return table.error();
+  constexpr std::uint32_t dim = 4;
+  const tidegate::optimizer sgd{.name = "sgd", .learning_rate = 1.0F};
   std::vector<float> gradient(elements);
   for (std::uint64_t i = 0; i < elements; ++i) gradient[i] = -static_cast<float>(i) / elements;
-  if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
-  if (auto clocked = session.clock(); !clocked.ok()) return clocked;
   std::vector<double> arguments;
   for (std::size_t i = 2; i < words.size(); ++i) arguments.push_back(std::stod(words[i]));
-  const auto results = session.call(*table, words[1], arguments);
+  tidegate::expected<std::vector<double>> results;
+  if (of_rows) {
+    const auto table = session.open_rows("t", dim, {{.optimizer = sgd, .init_constant = 0.0F}});
+    if (!table) return table.error();
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < elements; i += dim) ids.push_back(i);
+    if (auto pushed = table->push(ids, gradient).wait(); !pushed.ok()) return pushed;
+    if (auto clocked = session.clock(); !clocked.ok()) return clocked;
+    results = table->call(words[1], arguments);
+  } else {
+    tidegate::table_options options;
+    options.optimizer = sgd;
+    const auto table = session.open_table("t", {elements}, options);
+    if (!table) return table.error();
+    if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
+    if (auto clocked = session.clock(); !clocked.ok()) return clocked;
+    results = session.call(*table, words[1], arguments);
+  }
   if (!results) return results.error();
   for (std::size_t i = 0; session.info().rank == 0 && i < results->size(); ++i)
     session.report_metric("result_" + std::to_string(i), (*results)[i]);
@@ -211,12 +225,13 @@ tests::workload_way way_of(const std::string& word) {
   if (word == "ranges") return ranges;
   if (word == "functions") return functions;
   if (word == "rows") return rows;
+  if (word == "called_rows") return called_rows;
   return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
 }
 
 status run(tidegate::session& session, const std::vector<std::string>& words) {
   const auto& mode = words[0];
-  if (mode == "call") return call(session, words);
+  if (mode == "call" || mode == "call_rows") return call(session, words, mode == "call_rows");
   const int argument = words.size() > 1 ? std::stoi(words[1]) : 0;
   const auto pause_us = words.size() > 2 ? std::stoull(words[2]) : 0;
   if (mode == "count")

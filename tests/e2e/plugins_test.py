@@ -61,6 +61,23 @@ class Plugins(ClusterTest):
                 self.assertAlmostEqual(total, 499.5, places=3)
                 self.assertAlmostEqual(squares, 332.8335, places=3)
 
+    def test_functions_of_a_plugin_are_shown_rows(self):
+        # The table's rows have 4 of these elements, by the index of their first.
+        def yaml(*call, **cluster):
+            return cluster_yaml({"job": {"workers": 2, "mode": ["call_rows", *call]}}, plugins=[str(self.mine)], **cluster)
+
+        for cluster in ({}, {"transport": "tcp", "replicas": 1}, {"shards": {"count": 2, "device": "emulated:2"}}):
+            with self.subTest(**cluster):
+                # A row from 0.096 on has a norm of 0.195, the next of 0.203.
+                self.assertEqual(self.called(yaml("small_rows", 0.2, **cluster)), [25])
+                self.assertEqual(self.called(yaml("least_id", **cluster)), [0])
+                self.assertEqual(self.called(yaml("count_rows", **cluster)), [250])
+                count, total, _ = self.called(yaml("moments", **cluster))
+                self.assertEqual(count, 1000)
+                self.assertAlmostEqual(total, 499.5, places=3)
+        run = self.run_to_end(self.yaml(self.mine, "least_id"), expect=1)
+        self.assertIn("or a table of this kind", run.output)
+
     def rules_yaml(self, optimizer, way="exchange", pause=0, job={}, **cluster):
         jobs = {"job": {"workers": 3, "mode": ["workload", 60, pause, way], "optimizer": optimizer, **job}}
         return cluster_yaml(jobs, **{"chunk_bytes": "16KiB", "plugins": [str(self.rules)], **cluster})

@@ -8,6 +8,8 @@ OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "
 
 class Functions(FaultTest):
     def yaml(self, pause, way="functions", clocks=200, job={}, **cluster):
+        tables = {"rows": {"rows": "dynamic", "dim": 8, "evict": {"unseen": "30 clocks", "rows": 1600}}}
+        job = {**({"tables": tables} if way.endswith("rows") else {}), **job}
         spec = json.loads(cluster_yaml({"job": {
             "workers": 3, "mode": ["workload", clocks, pause, way],
             "optimizer": {"name": "adam", "learning_rate": 0.05}, **job}}, **{"chunk_bytes": 512, **cluster}))
@@ -21,6 +23,16 @@ class Functions(FaultTest):
                              ({"aggregators": {"fan_in": 2}}, {"shards": 2})):
             with self.subTest(**job, **cluster):
                 self.assertEqual(self.hash_of(self.run_to_end(self.yaml(0, clocks=100, job=job, **cluster))), expected)
+
+    def test_results_of_rows_are_right_whoever_is_killed(self):
+        # Rows come and go meanwhile.
+        expected = self.hash_of(self.run_to_end(self.yaml(0, way="rows")))
+        on_device = {"shards": {"count": 2, "device": "emulated:3", "device_memory": "64KiB"}}
+        for seed, cluster in enumerate(({}, {"transport": "tcp"}, on_device)):
+            with self.subTest(**cluster):
+                self.assert_same_after_kills(
+                    self.yaml(16000, way="called_rows", replicas=1, **cluster), expected,
+                    ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0"), seed, 0.02)
 
     def test_results_are_right_whoever_is_killed(self):
         expected = self.hash_of(self.run_to_end(self.yaml(0)))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -155,13 +156,33 @@ std::vector<std::uint64_t> row_ids(std::uint64_t seed, std::uint32_t rank,
   return ids;
 }
 
+// Of functions whose results do not depend on parts.
+runtime::status call_functions_of_rows(const tidegate::row_table& table) {
+  double largest = -std::numeric_limits<double>::infinity();
+  double rows = 0;
+  const auto visit = [&](std::uint64_t, std::span<const float> values) {
+    ++rows;
+    for (const double x : values) largest = std::max(largest, x);
+  };
+  if (auto read = table.for_each(visit); !read.ok()) return read;
+  const auto max = table.call("max");
+  if (!max) return max.error();
+  const auto count = table.call("count_rows");
+  if (!count) return count.error();
+  if (max->front() != largest || count->front() != rows)
+    return {runtime::errc::corrupt, "a function is of other rows than were pulled"};
+  return {};
+}
+
 // One full clock of the table of rows, up to its end.
 runtime::status run_clock_of_rows(const tidegate::session& session,
-                                  const tidegate::row_table& table) {
+                                  const tidegate::row_table& table, bool calls) {
   const auto& info = session.info();
   const auto ids = row_ids(info.seed, info.rank, session.now());
   std::vector<float> values(ids.size() * row_dim);
   if (auto pulled = table.pull(ids, values).wait(); !pulled.ok()) return pulled;
+  if (calls)
+    if (auto called = call_functions_of_rows(table); !called.ok()) return called;
   const auto ahead = table.prefetch(row_ids(info.seed, info.rank, session.now() + 1));
   if (ahead.ready())  // refused, or there is nothing to ask for
     if (auto asked = ahead.wait(); !asked.ok()) return asked;
@@ -218,7 +239,9 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
   std::vector<std::vector<float>> parameters;
   // Two sets: a pushed gradient stays untouched while its clock may be in flight.
   std::vector<std::vector<std::vector<float>>> gradients(2);
-  const std::size_t dense = options.way == workload_way::rows ? 1 : options.shapes.size();
+  const bool calls_rows = options.way == workload_way::called_rows;
+  const bool has_rows = calls_rows || options.way == workload_way::rows;
+  const std::size_t dense = has_rows ? 1 : options.shapes.size();
   for (std::size_t t = 0; t < dense; ++t) {
     if (!options.device.empty() && t == options.device_from)
       if (auto used = session.use_device({.name = options.device}); !used.ok()) return used;
@@ -232,7 +255,7 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
     for (auto& set : gradients) set.emplace_back(table->size);
   }
   std::optional<tidegate::row_table> rows;
-  if (options.way == workload_way::rows) {
+  if (has_rows) {
     auto opened = session.open_rows("rows", row_dim);
     if (!opened) return opened.error();
     rows = *opened;
@@ -246,7 +269,7 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
     const bool of_ranges =
         options.way == workload_way::ranges || options.way == workload_way::packed_ranges;
     if (rows)
-      if (auto done = run_clock_of_rows(session, *rows); !done.ok()) return done;
+      if (auto done = run_clock_of_rows(session, *rows, calls_rows); !done.ok()) return done;
     auto done = of_ranges ? run_clock_of_ranges(session, tables, parameters, options)
                 : options.way == workload_way::spans
                     ? run_clock(session, tables, parameters, gradients[c % 2], options)

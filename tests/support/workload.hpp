@@ -19,7 +19,7 @@ namespace tidegate::tests {
 // functions: in place, and functions of each table are called between its pull and its push,
 // whose results are those of what was pulled; the policy is bsp. rows: a table of rows, of
 // which each worker pulls and pushes some that follow from rank and clock, beside the first
-// table.
+// table. called_rows: likewise, and functions of all rows are called, as of tables.
 enum class workload_way : std::uint8_t {
   spans,
   in_place,
@@ -27,7 +27,8 @@ enum class workload_way : std::uint8_t {
   packed_ranges,
   ranges,
   functions,
-  rows
+  rows,
+  called_rows
 };
 
 struct workload_options {

@@ -264,6 +264,36 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   fail("consistency", name + ": " + missing);
 }
 
+namespace {
+
+// In the order in which a function is shown them.
+double sum_of_rows(const chunk_history::version& of) {
+  const auto uses = of.rows->uses();
+  double sum = 0;
+  for (std::uint32_t row = 0; row < rows_per_part; ++row)
+    for (std::uint32_t i = 0; uses.rows[row].exists && i < row_dim; ++i)
+      sum += of.parameters[row * row_dim + i];
+  return sum;
+}
+
+}  // namespace
+
+void checker::called(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const called_sum& result) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("consistency", place(table, chunk) + "called before it was opened");
+  const auto digest = digest_of(result.values);
+  const auto is_of = [&](const chunk_history::version& seen) {
+    return (!result.is_exact || seen.digest == digest) && sum_of_rows(seen) == result.sum;
+  };
+  if (std::any_of(at->versions.begin(), at->versions.end(), is_of)) return;
+  for (const auto& [ghost, with] : at->ghosts)
+    if (is_of(ghost)) return;
+  fail(result.is_exact ? "fresh" : "never torn",
+       place(table, chunk) + "a function's sum of its rows is of no version" +
+           (result.is_exact ? " that was read" : ""));
+}
+
 void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        const reading& options, std::span<const float> values,
                        process_id who_says, bool is_late) {

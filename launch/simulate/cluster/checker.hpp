@@ -118,6 +118,14 @@ class checker {
   };
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
               const reading& options, std::span<const float> values);
+  // A function's result for a part of a table of rows.
+  struct called_sum {
+    std::span<const float> values;  // of all rows of the part, as the caller has read them
+    double sum = 0;                 // of those that there are
+    bool is_exact = false;          // it is of the version that was read
+  };
+  void called(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+              const called_sum& result);
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
   // `is_late`: the answer has waited for the shard's device, and there may be newer ones since.
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,

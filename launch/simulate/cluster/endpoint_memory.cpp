@@ -143,11 +143,11 @@ runtime::buffer endpoint_memory::lease_answer(std::uint32_t slot,
   return owner_.is_short_of_memory() ? runtime::buffer() : rows_.lease_answer(slot, request);
 }
 
-std::span<const std::byte> endpoint_memory::answer_rows(const runtime::frame_header& reply,
-                                                        std::uint32_t slot,
-                                                        std::uint32_t version_buffer,
-                                                        std::span<const std::byte> request,
-                                                        const runtime::buffer& into) {
+actors::row_answer endpoint_memory::answer_rows(const runtime::frame_header& reply,
+                                                std::uint32_t slot,
+                                                std::uint32_t version_buffer,
+                                                std::span<const std::byte> request,
+                                                const runtime::buffer& into) {
   owner_.check_answer(reply, version_buffer);
   return rows_.answer(slot, version_buffer, request, into);
 }

@@ -112,10 +112,10 @@ class endpoint_memory final : public actors::ingress_memory {
     return rows_.take(header, slot, rows);
   }
   runtime::buffer lease_answer(std::uint32_t slot, std::span<const std::byte> request) override;
-  std::span<const std::byte> answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
-                                         std::uint32_t version_buffer,
-                                         std::span<const std::byte> request,
-                                         const runtime::buffer& into) override;
+  actors::row_answer answer_rows(const runtime::frame_header& reply, std::uint32_t slot,
+                                 std::uint32_t version_buffer,
+                                 std::span<const std::byte> request,
+                                 const runtime::buffer& into) override;
   // For a push within the credits, of which there is always one.
   runtime::buffer lease(std::size_t bytes) override;
   runtime::buffer lease_name(std::size_t bytes) override { return names_.lease(bytes); }

@@ -49,8 +49,7 @@ void worker::run_clock() {
 
 // A function of some tables, one after the other: between its pull and its push.
 void worker::call_some(std::function<void()> then, std::size_t next) {
-  while (next < ids_.size() && (tables_.has_rows(ids_[next]) ||
-                                !(script_.calls > 0 && world_.chance.chance(script_.calls))))
+  while (next < ids_.size() && !(script_.calls > 0 && world_.chance.chance(script_.calls)))
     ++next;
   if (next >= ids_.size()) return then();
   const auto table = ids_[next];

@@ -8,7 +8,6 @@
 #include "launch/simulate/cluster/row_ids.hpp"
 #include "policies/placement/ranges.hpp"
 #include "runtime/base/rng.hpp"
-#include "runtime/functions/function_library.hpp"
 #include "runtime/kernels/gaps.hpp"
 
 namespace tidegate::sim {
@@ -137,32 +136,6 @@ void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
                         values);
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(table.first_of(place)));
-  }
-}
-
-void worker_tables::begin_call(std::uint32_t id) {
-  auto& table = tables_.at(id);
-  runtime::encode(runtime::function_call{.name = "sum", .arguments = {}}, table.function);
-  table.results.assign(table.grant.places.size(), {});
-}
-
-// Under bsp there is one version of a clock.
-void worker_tables::check_call(std::uint32_t id) const {
-  const auto& table = tables_.at(id);
-  const auto sources = core_->tables().sources_of(id);
-  const auto fails = [&](const std::string& why) {
-    world_.check.fail("fresh", owner_.name() + ": a call " + why);
-  };
-  for (const auto& place : table.grant.places) {
-    const auto results = runtime::decode_results(table.results[place.chunk]);
-    if (!results || results->outcome != runtime::errc::ok || results->count != 1)
-      return fails("has no results");
-    if (welcome_.policy != "bsp" || !sources[place.chunk].is_current) continue;
-    const auto expected = runtime::function_library::built_in().run(
-        {.name = "sum", .arguments = {}},
-        {.parameters = std::span(table.parameters).subspan(place.first, place.elements),
-         .first = place.first});
-    if (results->numbers[0] != expected.numbers[0]) return fails("is of another version");
   }
 }
 

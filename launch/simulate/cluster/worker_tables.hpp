@@ -112,7 +112,7 @@ class worker_tables final : public actors::worker_memory {
   std::span<std::byte> room_for(const policies::chunk_place& chunk,
                                 std::uint32_t table) override;
   // A call of the table's sum begins, and has ended: it is checked against what was read where
-  // the version is the same for sure.
+  // the version is the same for sure, and of rows against all versions that there were.
   void begin_call(std::uint32_t table);
   void check_call(std::uint32_t table) const;
   std::optional<policies::sent_list> list_of(const policies::worker_effects::send& send,
@@ -172,6 +172,8 @@ class worker_tables final : public actors::worker_memory {
   };
 
   void check_source(const table_state& table, const policies::chunk_place& place) const;
+  void check_call_of_chunks(const table_state& table) const;
+  void check_call_of_rows(const table_state& table) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
   void write_rows(table_state& table, std::uint64_t key, std::uint32_t half,
                   std::span<float> gradient);

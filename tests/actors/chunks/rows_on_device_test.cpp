@@ -83,10 +83,26 @@ class rows_store {
         store_->ingress().answer_rows({}, 0, version_buffer, request.bytes(), place);
     answers_.push_back({place, answer});
   }
+  // Likewise what a function makes of all rows.
+  void call(std::uint32_t version_buffer, std::string_view function) {
+    auto header = call_header();
+    header.payload_bytes = runtime::call_request_bytes;
+    auto request = store_->ingress().lease_rows(header, 0);
+    runtime::call_wire wire;
+    runtime::encode(runtime::function_call{.name = function, .arguments = {}}, wire);
+    runtime::write_call(request.bytes(), wire);
+    EXPECT_TRUE(store_->ingress().take_rows(header, 0, request).ok());
+    const auto place = store_->ingress().lease_answer(0, request.bytes());
+    answers_.push_back(
+        {place, store_->ingress().answer_rows({}, 0, version_buffer, request.bytes(), place)});
+  }
   std::vector<std::vector<std::byte>> answers() {
     finish();
     std::vector<std::vector<std::byte>> all;
-    for (const auto& [place, bytes] : answers_) all.emplace_back(bytes.begin(), bytes.end());
+    for (const auto& [place, answer] : answers_) {
+      if (answer.late) answer.late->finish(runtime::function_library::built_in());
+      all.emplace_back(answer.bytes.begin(), answer.bytes.end());
+    }
     answers_.clear();
     return all;
   }
@@ -150,7 +166,7 @@ class rows_store {
   }
 
   std::unique_ptr<shard_store> store_;
-  std::vector<std::pair<runtime::buffer, std::span<const std::byte>>> answers_;
+  std::vector<std::pair<runtime::buffer, row_answer>> answers_;
 };
 
 std::unique_ptr<shard_store> store_on_device(std::uint64_t seed,
@@ -187,6 +203,8 @@ TEST(rows_on_device, answers_seeds_and_checkpoints_are_those_of_the_host) {
       store->step(step, clock * 100);
       store->ask(step.to);
       store->ask(step.from);
+      store->call(step.to, "sum");
+      store->call(step.from, "count_rows");
     }
     if (step.keeps_sum && step.count > 1) {
       const auto sum = device.get().sum_of(0, clock), expected = host.get().sum_of(0, clock);
@@ -231,6 +249,7 @@ TEST(rows_on_device, an_answer_that_is_given_up_is_written_to_nobody_elses_memor
   rows_store store(store_on_device(8));
   store.step(step_of(0), 1);
   for (int i = 0; i < 4; ++i) store.ask(1);
+  store.call(1, "sum");
   store.give_answers_up();
   const auto taken = store.take_memory_that_is_free();
   store.finish();

@@ -1,6 +1,7 @@
 // When frames go whose shell has memory that works by itself.
 #include "actors/seam/frame_gate.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -136,6 +137,38 @@ TEST_F(frame_gate_test, drops_what_waits_for_a_peer) {
   memory.work().end(1);
   gate.let_go();
   EXPECT_EQ(arrived(), numbers{});
+}
+
+// An answer that counts how often it is worked out.
+class counted_answer final : public actors::late_answer {
+ public:
+  explicit counted_answer(std::vector<std::byte>& bytes) : bytes_(bytes) {}
+  void finish(const runtime::function_library&) override {
+    ++finished;
+    std::fill(bytes_.begin(), bytes_.end(), std::byte{7});
+  }
+  int finished = 0;
+
+ private:
+  std::vector<std::byte>& bytes_;
+};
+
+TEST_F(frame_gate_test, works_out_a_late_answer_when_its_frame_goes) {
+  std::vector<std::byte> bytes(64, std::byte{0});
+  const auto answer = std::make_shared<counted_answer>(bytes);
+  memory.work().begin(1);
+  gate.send(peer, push_header(bytes.size(), 1), bytes, 1, 7, answer);
+  gate.send(peer, push_header(bytes.size(), 2), bytes, 2, 8, answer);
+  EXPECT_EQ(arrived(), numbers{});
+  EXPECT_EQ(answer->finished, 0);
+  memory.work().end(1);
+  gate.let_go();
+  EXPECT_EQ(arrived(), (numbers{1, 2}));
+  EXPECT_EQ(answer->finished, 2);
+  EXPECT_EQ(heard.arrivals[0].payload.front(), std::byte{7});
+  gate.send(peer, push_header(bytes.size(), 3), bytes, 1, 9, answer);
+  EXPECT_EQ(answer->finished, 3) << "at once while nothing is under way";
+  EXPECT_EQ(arrived(), (numbers{1, 2, 3}));
 }
 
 // Of parameters as they are then; those of 8 bytes are two numbers.

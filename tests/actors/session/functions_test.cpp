@@ -1,4 +1,6 @@
 // Calls of functions of tables, against a real cluster in this process.
+#include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -6,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/batches/row_parts.hpp"
 #include "tests/actors/session/session_fixture.hpp"
 
 namespace tidegate::tests {
@@ -85,6 +88,60 @@ TEST_F(session_functions, are_answered_under_every_policy) {
       EXPECT_TRUE(s.finish().ok());
     });
   }
+}
+
+// What a function of rows is shown: of each part its rows, ascending by id; parts in their
+// order.
+double expected_sum_of_rows(const tidegate::row_table& table, std::uint32_t parts,
+                            std::uint64_t key) {
+  std::vector<double> sums(parts, 0.0);
+  EXPECT_TRUE(table
+                  .for_each([&](std::uint64_t id, std::span<const float> values) {
+                    for (const double x : values)
+                      sums[runtime::part_of_row(id, key, parts)] += x * x;
+                  })
+                  .ok());
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+TEST_F(session_functions, find_all_rows_of_their_clock_on_any_shards_and_ways) {
+  constexpr std::uint32_t parts = 40;  // more than are asked at a time
+  std::set<std::vector<double>> found;
+  for (const bool windows : {false, true})
+    for (const std::uint32_t shards : {1U, 3U}) {
+      local_cluster cluster(small_cluster(shards, 2, {consistency_kind::bsp, 0}), links(),
+                            windows);
+      std::vector<std::vector<double>> sums(2);
+      cluster.run_workers("job", [&](session& s) {
+        const auto table =
+            s.open_rows("user", 3, {{.capacity = 1000, .parts = parts, .evict_unseen = 4}});
+        ASSERT_TRUE(table) << table.error().message();
+        const auto none = table->call("min");
+        ASSERT_TRUE(none) << none.error().message();
+        EXPECT_EQ(none->front(), std::numeric_limits<double>::infinity());
+        const auto key = runtime::stream_key(s.info().seed, "user");
+        for (std::uint64_t clock = 0; clock < clocks; ++clock) {
+          const auto called = table->call("sum_of_squares");
+          ASSERT_TRUE(called) << called.error().message();
+          EXPECT_EQ(called->front(), expected_sum_of_rows(*table, parts, key));
+          sums[s.info().rank].push_back(called->front());
+          const std::vector<std::uint64_t> ids{clock, 3 * clock + s.info().rank, 77};
+          floats gradients(9);
+          for (std::size_t i = 0; i < gradients.size(); ++i)
+            gradients[i] = runtime::uniform_signed(clock + s.info().rank, i);
+          ASSERT_TRUE(table->push(ids, gradients).wait().ok());
+          EXPECT_EQ(table->call("sum").error().code(), errc::out_of_order);
+          ASSERT_TRUE(s.clock().ok());
+        }
+        EXPECT_EQ(table->call("median").error().code(), errc::not_found);
+        EXPECT_EQ(table->call("sum", std::vector{1.0}).error().code(), errc::invalid_argument);
+        EXPECT_TRUE(s.finish().ok());
+      });
+      EXPECT_EQ(sums[0].size(), clocks);
+      found.insert(sums[0]);
+      found.insert(sums[1]);
+    }
+  EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(session_functions, say_what_is_wrong_with_a_call) {

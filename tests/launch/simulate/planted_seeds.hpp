@@ -134,6 +134,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::aggregator_adds_what_is_reduced, 1},
       {bug::row_list_taken_for_any_name, 1},
       {bug::row_list_named_after_a_refusal, 2},
+      {bug::row_made_since_is_there, 82},
+      {bug::row_erased_since_is_not_there, 283},
   };
   return seeds;
 }

@@ -33,6 +33,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
     if (of.clips > 0 && of.rows > 0) return true;
+    if (bug >= runtime::planted_row_call_bug_first) return of.calls == 0 || of.rows == 0;
+    if (of.calls > 0 && of.rows > 0) return true;
     if (bug == runtime::planted_reduction_bug) return of.reductions == 0;
     if (bug >= runtime::planted_list_bug_first) return of.ahead == 0;
     if (of.reductions > 0) return true;
@@ -171,6 +173,10 @@ INSTANTIATE_TEST_SUITE_P(ahead_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(list_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_list_bug_first),
                                         static_cast<int>(runtime::planted_list_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(row_call_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_row_call_bug_first),
+                                        static_cast<int>(runtime::planted_row_call_bug_last) +
+                                            1));
 INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
                          testing::Values(static_cast<int>(runtime::planted_reduction_bug)));
 

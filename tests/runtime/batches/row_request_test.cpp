@@ -1,6 +1,8 @@
 #include "runtime/batches/row_request.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -17,6 +19,22 @@ batch_memory gather_of(const std::vector<std::uint64_t>& ids) {
   const auto room = begin_gather(memory.bytes(), static_cast<std::uint32_t>(ids.size()));
   std::copy(ids.begin(), ids.end(), room.begin());
   return memory;
+}
+
+TEST(row_request, carries_a_call) {
+  std::array<std::byte, call_payload_bytes> call;
+  for (std::size_t i = 0; i < call.size(); ++i) call[i] = static_cast<std::byte>(i * 7 + 1);
+  batch_memory memory(call_request_bytes);
+  write_call(memory.bytes(), call);
+  const auto request = read_row_request(memory.bytes());
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->kind, row_request_kind::call);
+  EXPECT_TRUE(request->ids.empty());
+  EXPECT_TRUE(std::equal(request->call.begin(), request->call.end(), call.begin(), call.end()));
+  EXPECT_FALSE(read_row_request(memory.bytes().first(call_request_bytes - 64)));
+  batch_memory longer(call_request_bytes + 64);
+  std::copy_n(memory.bytes().begin(), call_request_bytes, longer.bytes().begin());
+  EXPECT_EQ(read_row_request(longer.bytes()).error().code(), errc::corrupt);
 }
 
 TEST(row_request, a_gather_comes_back) {

@@ -47,6 +47,38 @@ TEST(function_library, keeps_what_is_not_a_number) {
   EXPECT_EQ(result_of("count_nonzero", {nan, 0.0F}), 1);
 }
 
+TEST(function_library, counts_rows) {
+  const std::vector<float> values(6, 1.0F);
+  const std::vector<std::uint64_t> ids{3, 7};
+  const auto& library = function_library::built_in();
+  const function_chunk rows{.parameters = values, .ids = ids, .dim = 3};
+  EXPECT_EQ(library.run({.name = "count_rows", .arguments = {}}, rows).numbers[0], 2);
+  EXPECT_EQ(
+      library.run({.name = "count_rows", .arguments = {}}, {.parameters = values}).outcome,
+      errc::invalid_argument);
+}
+
+TEST(function_library, finds_in_no_rows_what_changes_nothing) {
+  const auto of_none = [](const std::string& name, const std::vector<double>& arguments = {}) {
+    return function_library::built_in().run({.name = name, .arguments = arguments},
+                                            {.parameters = {}, .dim = 3});
+  };
+  EXPECT_EQ(of_none("sum").numbers[0], 0);
+  EXPECT_EQ(of_none("sum").count, 1U);
+  EXPECT_EQ(of_none("count_rows").numbers[0], 0);
+  EXPECT_EQ(of_none("min").numbers[0], double{infinity});
+  EXPECT_EQ(of_none("max").numbers[0], -double{infinity});
+  EXPECT_EQ(of_none("sum", {1.0}).outcome, errc::invalid_argument);
+  EXPECT_EQ(of_none("median").outcome, errc::not_found);
+  const std::vector<float> single{2.5F};
+  for (const auto* const name : {"sum", "min", "max"}) {
+    auto all = function_library::built_in().run({.name = name, .arguments = {}},
+                                                {.parameters = single});
+    ASSERT_TRUE(combine(all, of_none(name)));
+    EXPECT_EQ(all.numbers[0], 2.5) << name;
+  }
+}
+
 TEST(function_library, says_what_it_cannot_run) {
   const std::vector<float> chunk{1.0F};
   const auto outcome = [&](const std::string& name, const std::vector<double>& arguments) {

@@ -46,7 +46,7 @@ TEST(plugin, that_is_not_right_is_refused_and_adds_nothing) {
                {3, "has no name of 1 to 63 of"},
                {4, "'many' has more than 32 arguments, other than 1 to 32 results"},
                {5, "'idle' has nothing to run"},
-               {6, "is of ABI 3, and this Tidegate has 2"},
+               {6, "is of ABI 4, and this Tidegate has 3"},
                {7, "has neither functions nor reductions nor optimizers"},
                {8, "exports no tidegate_plugin_of"},
                {9, "reduction 'larger' is there twice"},
