@@ -30,6 +30,15 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
   state_->restarts.could_not_start(now, process, why, out);
 }
 
+void launch_core::host_up(host_number host, launch_effects& out) {
+  state_->hosts.up(host, out);
+}
+
+void launch_core::host_down(std::int64_t now, host_number host, const std::string& why,
+                            launch_effects& out) {
+  state_->hosts.down(now, host, why, out);
+}
+
 void launch_core::renewed(std::int64_t now, const runtime::status& result,
                           launch_effects& out) {
   state_->rollbacks.renewed(now, result, out);
@@ -96,6 +105,10 @@ const std::vector<process_name>& launch_core::processes() const noexcept {
   return state_->processes.names();
 }
 
+host_number launch_core::host_of(process_number process) const {
+  return state_->hosts.host_of(process);
+}
+
 std::uint32_t launch_core::incarnation(process_number process) const {
   return state_->processes.incarnation(process);
 }
@@ -117,6 +130,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   state_->scaling.go_on(now, out);
   state_->exits.judge(now, out);
   state_->restarts.start_rested(now, out);
+  state_->hosts.check(now, out);
   state_->job_checks.check(now, out);
   state_->joins.check(now, out);
   state_->saving.check(now, out);
@@ -131,8 +145,9 @@ std::int64_t launch_core::next_wake() const {
                             state_->rollbacks.next_wake()});
   if (!state_->lifecycle.is_active()) return at;
   return std::min({at, state_->exits.next_wake(), state_->restarts.next_wake(),
-                   state_->joins.next_wake(), state_->scaling.next_wake(),
-                   state_->job_checks.next_wake(), state_->spares.next_wake()});
+                   state_->hosts.next_wake(), state_->joins.next_wake(),
+                   state_->scaling.next_wake(), state_->job_checks.next_wake(),
+                   state_->spares.next_wake()});
 }
 
 bool launch_core::is_running() const {

@@ -50,6 +50,11 @@ class launch_core {
   void started(std::int64_t now, process_number process, launch_effects& out);
   void could_not_start(std::int64_t now, process_number process, const std::string& why,
                        launch_effects& out);
+  // A host may be used (again); or is lost, with all processes that were started on it or were
+  // to be, and its spares. Hosts may be used from the start, before they are up.
+  void host_up(host_number host, launch_effects& out);
+  void host_down(std::int64_t now, host_number host, const std::string& why,
+                 launch_effects& out);
   // Answers launch_effects::renew: the epoch is durably on record, or could not be put there.
   void renewed(std::int64_t now, const runtime::status& result, launch_effects& out);
   // The coordinator listens. A coordinator that ends before it listens is reported by ended()
@@ -93,6 +98,8 @@ class launch_core {
   // Returns the processes of the plan, and later ones, by number. Valid until scale(),
   // scale_shards(), decide().
   const std::vector<process_name>& processes() const noexcept;
+  // Returns the host where the process was started last.
+  host_number host_of(process_number process) const;
   // Returns the incarnation of the last process that was started, or is to be started next,
   // under this number.
   std::uint32_t incarnation(process_number process) const;

@@ -13,40 +13,32 @@
 #include <vector>
 
 #include "policies/model/cluster_status.hpp"
+#include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
 
-// How a process has ended. `text`: "worker 2 of job mlp (pid 47) was killed by SIGKILL".
-struct process_exit {
-  enum class ending : std::uint8_t { clean, bad_status, by_signal };
-  ending kind = ending::clean;
-  std::string text;
-};
-
 enum class run_outcome : std::uint8_t { done, job_failed, process_died };
 
-// Counts the spares of a run from 1 (spare_pool.hpp).
-using spare_number = std::uint32_t;
-inline constexpr spare_number no_spare = 0;
-
 struct launch_effects {
-  // Start a process; answered by started() or could_not_start() before any other event. In an
-  // epoch after the first, `renew` has been answered with success before. Where a spare is
+  // Start a process on this host; answered by started(), could_not_start(), or host_down(). In
+  // an epoch after the first, `renew` has been answered with success before. Where a spare is
   // named it becomes this process, and its end is this process's; a spare that cannot (it has
   // just ended) is passed over, and a new process started.
   struct start {
+    host_number host = 0;
     process_number process = 0;
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
     bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
     spare_number spare = no_spare;
   };
-  // Start a process of the job's program that waits for a place on the host of this rank; or
-  // have a spare that can make copies of itself make one. spare_ready() follows when it waits,
-  // and spare_ended() when it has ended without a place, or could not be started.
+  // Start a process of the job's program that waits for a place on this host, that of this
+  // rank; or have a spare that can make copies of itself make one. spare_ready() follows when
+  // it waits, and spare_ended() when it has ended without a place, or could not be started.
   struct start_spare {
+    host_number host = 0;
     spare_number spare = no_spare;
     std::string job;
     std::uint32_t rank = 0;
@@ -54,6 +46,7 @@ struct launch_effects {
   };
   // End the spare (SIGKILL); spare_ended() follows.
   struct end_spare {
+    host_number host = 0;
     spare_number spare = no_spare;
   };
   // Begin a new epoch: stop polling the coordinator of the epoch before, put the number on

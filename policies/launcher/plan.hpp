@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +25,17 @@ struct launch_plan {
     std::uint32_t spares = 0;
     std::vector<std::string> hosts = {};  // by rank, of all ranks that there is room for
   };
+  // A host with an agent of its own.
+  struct host {
+    std::string name;
+    std::optional<std::uint32_t> room;  // for processes of hosts that are lost; else for any
+  };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
+  // Empty: there is one. Processes are at home on these, by their names; those that are not
+  // named, on the first.
+  std::vector<host> hosts;
+  std::map<std::string, host_number> homes;
   std::uint32_t start_timeout_ms = 30'000;
   std::string start_timeout_text = "30s";  // for messages
   supervision_spec supervision;

@@ -5,6 +5,7 @@
 
 #include "policies/launcher/state.hpp"
 #include "policies/model/millisecond.hpp"
+#include "runtime/base/rare.hpp"
 
 namespace tidegate::policies::launching {
 
@@ -130,10 +131,35 @@ void restarter::start_rested(std::int64_t now, launch_effects& out) {
     else  // its job has ended meanwhile
       state_.processes.set(resting.process, process_state::gone);
   }
+  for (const auto& waiting : std::exchange(unplaced_, {})) {
+    const bool is_first = state_.processes.incarnation(waiting.process) == 1 || waiting.joins;
+    if (is_first || comes_back(waiting.process))
+      state_.processes.start(waiting.process, out, waiting.joins);
+    else
+      state_.processes.set(waiting.process, process_state::gone);
+  }
+}
+
+void restarter::wait_for_host(process_number process, bool joins) {
+  TIDEGATE_RARE("launcher: a process waits for a host");
+  state_.processes.set(process, process_state::resting);
+  unplaced_.push_back({process, joins});
+}
+
+std::vector<process_number> restarter::unplaced() const {
+  std::vector<process_number> all;
+  for (const auto& waiting : unplaced_) all.push_back(waiting.process);
+  return all;
 }
 
 void restarter::forget(process_number process) {
   std::erase_if(resting_, [&](const auto& resting) { return resting.process == process; });
+  std::erase_if(unplaced_, [&](const auto& waiting) { return waiting.process == process; });
+}
+
+void restarter::forget() {
+  resting_.clear();
+  unplaced_.clear();
 }
 
 const restart_spec& restarter::limits_of(process_role role) const {

@@ -34,11 +34,16 @@ class restarter {
   // died together, or the primary died before a replica had everything. All go back, or the run
   // ends.
   void shard_lost(std::int64_t now, const std::string& why, launch_effects& out);
-  // Starts the processes whose pause is over, unless nobody needs them any more.
+  // No host can take the process now: it is started when one can.
+  void wait_for_host(process_number process, bool joins);
+  // Starts the processes whose pause is over, and those that waited for a host, unless nobody
+  // needs them any more.
   void start_rested(std::int64_t now, launch_effects& out);
   // Takes a process, or all processes, out of those that rest.
   void forget(process_number process);
-  void forget() { resting_.clear(); }
+  void forget();
+  // Returns the processes that wait for a host.
+  std::vector<process_number> unplaced() const;
 
   // Returns true if a process that dies now is to be started again.
   bool comes_back(process_number process) const;
@@ -52,7 +57,12 @@ class restarter {
   launcher_state& state_;
   std::vector<restart_intensity> intensities_;  // by process
   std::vector<timed_process> resting_;
-  process_number last_shard_death_ = 0;  // of those that were to come back
+  struct unplaced_process {
+    process_number process = 0;
+    bool joins = false;
+  };
+  std::vector<unplaced_process> unplaced_;  // they rest
+  process_number last_shard_death_ = 0;     // of those that were to come back
 };
 
 }  // namespace tidegate::policies::launching

@@ -44,6 +44,8 @@ void run_lifecycle::start_next(std::int64_t now, launch_effects& out) {
 void run_lifecycle::started(std::int64_t now, process_number process, launch_effects& out) {
   if (process != 0 && process == last_in_turn_ && phase_ == run_phase::starting)
     start_next(now, out);
+  // It was on its way when everything was to end.
+  if (!is_active()) out.all.emplace_back(launch_effects::kill{process});
 }
 
 void run_lifecycle::coordinator_ready(std::int64_t now, launch_effects& out) {

@@ -24,6 +24,8 @@ spare_pool::spare_pool(launcher_state& state) : state_(state) {
       if (!known)
         sites_.push_back({.job = job.name,
                           .host = host,
+                          .number = state.hosts.home_of(
+                              {.role = process_role::worker, .job = job.name, .index = rank}),
                           .rank = rank,
                           .wanted = job.spares,
                           .copies = copying::unknown,
@@ -46,7 +48,7 @@ bool spare_pool::may_have_spares(const site& at) const {
 bool spare_pool::may_start(const site& at, bool is_copy) const {
   const auto* status = state_.jobs.find(at.job);
   if (!state_.lifecycle.is(run_phase::running) || status == nullptr ||
-      status->state != job_state::running)
+      status->state != job_state::running || !state_.hosts.is_usable(at.number))
     return false;
   const auto& processes = state_.processes;
   bool any = false;
@@ -59,7 +61,7 @@ bool spare_pool::may_start(const site& at, bool is_copy) const {
     if (!is_copy &&
         (!processes.is(process, process_state::alive) || !state_.joins.has_joined(process)))
       return false;
-    any = any || state_.plan.host_of_worker(name.job, name.index) == at.host;
+    any = any || state_.hosts.name_at(process) == at.host;
   }
   return any;
 }
@@ -91,7 +93,7 @@ bool spare_pool::is_late(const spare& each, std::int64_t now) const {
 void spare_pool::end(spare& which, launch_effects& out) {
   if (which.is_ending) return;
   which.is_ending = true;
-  out.all.emplace_back(launch_effects::end_spare{which.number});
+  out.all.emplace_back(launch_effects::end_spare{sites_[which.site].number, which.number});
 }
 
 // An original that is asked and makes none is stopped, say.
@@ -122,8 +124,11 @@ void spare_pool::go_on(std::int64_t now, launch_effects& out) {
       continue;
     spares_.push_back(
         {.number = ++last_, .site = i, .started_at = now, .is_copy = original != no_spare});
-    out.all.emplace_back(launch_effects::start_spare{
-        .spare = last_, .job = at.job, .rank = at.rank, .copy_of = original});
+    out.all.emplace_back(launch_effects::start_spare{.host = at.number,
+                                                     .spare = last_,
+                                                     .job = at.job,
+                                                     .rank = at.rank,
+                                                     .copy_of = original});
   }
 }
 
@@ -132,8 +137,7 @@ spare_number spare_pool::take(process_number process) {
   if (name.role != process_role::worker) return no_spare;
   const auto rank_of = [&](const spare& each) {
     const auto& at = sites_[each.site];
-    if (each.is_ending || at.job != name.job ||
-        at.host != state_.plan.host_of_worker(name.job, name.index))
+    if (each.is_ending || at.job != name.job || at.host != state_.hosts.name_at(process))
       return 0;
     if (!each.is_ready) return at.copies == copying::no ? 1 : 0;
     return each.is_original ? 2 : 3;
@@ -151,6 +155,10 @@ spare_number spare_pool::take(process_number process) {
   const auto number = best->number;
   if (!is_planted(planted_bug::spare_taken_twice)) spares_.erase(best);
   return number;
+}
+
+void spare_pool::lost(host_number host) {
+  std::erase_if(spares_, [&](const spare& each) { return sites_[each.site].number == host; });
 }
 
 void spare_pool::ready(spare_number spare, bool can_copy) {

@@ -42,6 +42,9 @@ class spare_pool {
   // The spare has ended, or could not be started, unless it has been taken.
   void ended(std::int64_t now, spare_number spare, const std::string& why, launch_effects& out);
 
+  // The host is lost, and its spares with it.
+  void lost(host_number host);
+
   bool empty() const noexcept { return spares_.empty(); }
   std::int64_t next_wake() const;
 
@@ -52,6 +55,7 @@ class spare_pool {
   struct site {
     std::string job;
     std::string host;
+    host_number number = 0;  // of the agent that starts its processes
     std::uint32_t rank = 0;
     std::uint32_t wanted = 0;
     copying copies = copying::unknown;

@@ -10,6 +10,7 @@ launcher_state::launcher_state(launch_plan run)
     : plan(std::move(run)),
       start_timeout(plan.start_timeout_ms * millisecond),
       processes(*this),
+      hosts(*this),
       jobs(plan),
       coordinator(*this),
       lifecycle(*this),

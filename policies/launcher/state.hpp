@@ -8,6 +8,7 @@
 #include "policies/launcher/coordinator_contact.hpp"
 #include "policies/launcher/effects.hpp"
 #include "policies/launcher/exit_judge.hpp"
+#include "policies/launcher/host_list.hpp"
 #include "policies/launcher/job_statuses.hpp"
 #include "policies/launcher/job_watch.hpp"
 #include "policies/launcher/join_watch.hpp"
@@ -39,6 +40,7 @@ struct launcher_state {
   const launch_plan plan;
   const std::int64_t start_timeout;
   process_list processes;
+  host_list hosts;
   job_statuses jobs;
   coordinator_contact coordinator;
   run_lifecycle lifecycle;

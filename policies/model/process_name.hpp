@@ -36,5 +36,9 @@ struct process_name {
 };
 
 using process_number = std::uint32_t;  // the index of a process in the plan of a launcher
+using host_number = std::uint32_t;     // likewise of a host
+// Counts the processes of a run from 1 that wait for a place in a job, without a name.
+using spare_number = std::uint32_t;
+inline constexpr spare_number no_spare = 0;
 
 }  // namespace tidegate::policies

@@ -179,6 +179,15 @@ enum class planted_bug : std::uint8_t {
   row_moved_twice_in_a_step,
   // Likewise where a part has its rows on one (runtime_parts_test).
   row_noted_after_its_step,
+  // Mistakes with agents of hosts.
+  agent_forgets_reports_when_cut_off,
+  orders_not_sent_again,
+  agent_outlives_its_launcher,
+  agent_of_another_start_admitted,
+  host_lost_without_its_processes,
+  host_used_again_uncleared,
+  // Likewise of the launcher, which simulated hosts find.
+  process_stays_on_lost_host,
   // Mistakes with functions of rows.
   row_made_since_is_there,
   row_erased_since_is_not_there,
@@ -215,6 +224,12 @@ inline constexpr auto planted_list_bug_last = planted_bug::row_list_named_after_
 inline constexpr auto planted_device_row_bug_first =
     planted_bug::row_slot_taken_while_it_is_read;
 inline constexpr auto planted_device_row_bug_last = planted_bug::row_moved_twice_in_a_step;
+inline constexpr auto planted_agent_bug_first = planted_bug::agent_forgets_reports_when_cut_off;
+inline constexpr auto planted_agent_bug_last = planted_bug::host_used_again_uncleared;
+inline constexpr auto planted_host_bug_last = planted_bug::process_stays_on_lost_host;
+constexpr bool is_bug_of_hosts(planted_bug bug) noexcept {
+  return bug >= planted_agent_bug_first && bug <= planted_host_bug_last;
+}
 inline constexpr auto planted_row_call_bug_first = planted_bug::row_made_since_is_there;
 inline constexpr auto planted_row_call_bug_last = planted_bug::row_erased_since_is_not_there;
 inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;

@@ -48,6 +48,7 @@ PROJECT = {
     "policies/worker": [BASE, *COMMON],
     "policies/coordinator": [BASE, *COMMON],
     "policies/launcher": [BASE, *COMMON],
+    "policies/agent": [BASE, *COMMON],
 
     # Shells, which the simulator runs, too.
     "actors/seam": [*TRANSPORT, "runtime/functions", *COMMON, "policies/shard"],
@@ -74,7 +75,7 @@ PROJECT = {
                     "actors/reactor"],
 
     # The launcher's shells, which the simulator runs, too.
-    "launch/shell": [BASE, *COMMON, "policies/launcher"],
+    "launch/shell": [BASE, *COMMON, "policies/launcher", "policies/agent"],
     "launch/text": [BASE, "policies/model"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/launcher/core.hpp"
+#include "tests/policies/launcher/effect_texts.hpp"
 #include "tests/policies/launcher/job_statuses.hpp"
 
 namespace tidegate::policies::tests {
@@ -118,6 +119,15 @@ class launched {
     now_ = until;
   }
 
+  void host_is_up(host_number host) {
+    core_.host_up(host, out_);
+    decide();
+  }
+  void host_is_lost(host_number host) {
+    core_.host_down(now_, host, "host " + plan_.hosts[host].name + ": no word", out_);
+    decide();
+  }
+
   void spare_waits(spare_number spare, bool can_copy = false) {
     core_.spare_ready(spare, can_copy);
     decide();
@@ -195,6 +205,21 @@ class launched {
     run.ready();
     run.seen();
     run.says({running("mlp")});
+    return run;
+  }
+  // Workers of the one job are at home on these hosts, which are up; the rest on the first.
+  static launched on_hosts(const std::vector<launch_plan::host>& hosts,
+                           const std::vector<host_number>& homes, bool starts = true) {
+    auto plan = plan_of({{"mlp", static_cast<std::uint32_t>(homes.size())}}, true);
+    plan.hosts = hosts;
+    for (std::uint32_t rank = 0; rank < homes.size(); ++rank)
+      plan.homes["worker-mlp-" + std::to_string(rank)] = homes[rank];
+    if (!starts) return launched(std::move(plan));
+    auto run = launched(std::move(plan));
+    for (host_number host = 0; host < hosts.size(); ++host) run.host_is_up(host);
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
     return run;
   }
   // The one job goes on without workers that die.
@@ -328,6 +353,7 @@ class launched {
       return "start " + name_of(content.process) +
              (content.incarnation == 1 ? ""
                                        : " again, " + std::to_string(content.incarnation)) +
+             (plan_.hosts.size() < 2 ? "" : " on " + plan_.hosts[content.host].name) +
              (content.joins ? " to join" : "") +
              (content.spare == no_spare ? "" : " as spare " + std::to_string(content.spare));
     else if constexpr (std::is_same_v<Effect, launch_effects::start_spare>)
@@ -361,17 +387,6 @@ class launched {
     else
       return text_of_end(content);
   }
-  static std::string text_of_stop(const launch_effects::stop_cluster& content) {
-    std::string text = "stop";
-    for (const auto& [job, why] : content.failures) text += ", " + job + " has failed: " + why;
-    return text;
-  }
-  static std::string text_of_end(const launch_effects::conclude& content) {
-    const char* const words[] = {"done", "job failed", "process died"};
-    return std::string("over: ") + words[static_cast<int>(content.outcome)] +
-           (content.reason.empty() ? "" : ", " + content.reason);
-  }
-
   launch_plan plan_;
   launch_core core_;
   launch_effects out_;

@@ -1,0 +1,143 @@
+// What the launcher and the agent of a host say to each other: orders to start and end
+// processes, and reports of what has become of them. Plain values.
+//
+//   agent                              launcher
+//     hello ------------------------->            over each new connection
+//                <------------------- welcome     if another launcher is followed, or none: the
+//     hello ------------------------->            agent ends all, and says hello anew
+//                <------------------- welcome
+//                <------------------- orders      each taken once, in order, as are reports
+//     reports ----------------------->            (message_stream.hpp)
+//
+// Or the launcher has started another agent, and dismisses this one. A launcher that is started
+// anew is another one; so is one that has given a host up and uses it again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "policies/model/process_exit.hpp"
+#include "policies/model/process_name.hpp"
+
+namespace tidegate::policies {
+
+// A process of the run: the incarnation that an order or a report is about.
+struct launched_process {
+  process_number process = 0;
+  std::uint32_t incarnation = 1;
+
+  friend bool operator==(const launched_process&, const launched_process&) = default;
+};
+
+namespace agent_orders {
+
+// Start a process; answered by `started` or `not_started`. Where a spare is named it becomes
+// this process; one that cannot (it has just ended) is passed over, and a process started.
+struct start {
+  launched_process process;
+  process_name name;
+  std::uint32_t epoch = 1;
+  bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
+  spare_number spare = no_spare;
+};
+// Start a process of the job's program that waits for a place; or have a spare that can make
+// copies of itself make one. `spare_ready` or `spare_ended` follows.
+struct start_spare {
+  spare_number spare = no_spare;
+  std::string job;
+  std::uint32_t rank = 0;  // of a worker of this host
+  spare_number copy_of = no_spare;
+};
+// End the spare by force.
+struct end_spare {
+  spare_number spare = no_spare;
+};
+// Ask that incarnation of a process to end, or end it; nothing happens where it has ended.
+struct end {
+  launched_process process;
+  bool by_force = false;
+};
+// The run is over: end all, and go.
+struct leave {};
+
+}  // namespace agent_orders
+
+using agent_order =
+    std::variant<agent_orders::start, agent_orders::start_spare, agent_orders::end_spare,
+                 agent_orders::end, agent_orders::leave>;
+
+namespace agent_reports {
+
+struct started {
+  launched_process process;
+  std::int64_t pid = 0;
+  std::uint64_t started_at = 0;  // as the kernel of the host counts it
+  bool was_spare = false;
+};
+struct not_started {
+  launched_process process;
+  std::string why;
+};
+struct ended {
+  launched_process process;
+  process_exit exit;
+};
+// It has shown no sign of life for so long.
+struct hangs {
+  launched_process process;
+  std::int64_t silent_ns = 0;
+};
+// The coordinator says at which port it listens, or (port 0) why it is of no use.
+struct listens {
+  launched_process process;
+  std::uint16_t port = 0;
+  std::string unusable;
+};
+struct spare_ready {
+  spare_number spare = no_spare;
+  bool can_copy = false;
+};
+struct spare_ended {
+  spare_number spare = no_spare;
+  std::string why;
+};
+
+}  // namespace agent_reports
+
+using agent_report =
+    std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
+                 agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
+                 agent_reports::spare_ended>;
+
+// What travels. `taken`: the number of the last message of the other side that was taken.
+struct agent_frame {
+  struct hello {
+    std::uint64_t agent = 0;     // drawn by each agent
+    std::uint64_t start = 0;     // as the launcher that has started it said; 0: none has
+    std::uint64_t launcher = 0;  // that it follows; 0: none
+  };
+  struct report {
+    std::uint64_t number = 0;
+    agent_report content;
+  };
+  struct sign {};  // of life
+  std::uint64_t taken = 0;
+  std::variant<hello, report, sign> content;
+};
+
+struct launcher_frame {
+  struct welcome {
+    std::uint64_t launcher = 0;  // drawn by each launcher, for each time it uses the host
+  };
+  struct dismissal {};
+  struct order {
+    std::uint64_t number = 0;
+    agent_order content;
+  };
+  struct sign {};
+  std::uint64_t taken = 0;
+  std::variant<welcome, dismissal, order, sign> content;
+};
+
+}  // namespace tidegate::policies
