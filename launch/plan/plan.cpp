@@ -95,6 +95,12 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
 
 }  // namespace
 
+process_plan plan_process(const policies::cluster_spec& spec, const process_name& name) {
+  std::vector<policies::aggregation> sums;
+  for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));
+  return plan_process(spec, sums, name);
+}
+
 process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
                         std::uint32_t index) {
   const bool first = role == process_role::shard;

@@ -66,6 +66,8 @@ struct cluster_plan {
 // The spec is one that parse_cluster accepted.
 cluster_plan make_plan(const policies::cluster_spec& spec);
 
+// A process of the cluster by its name, of its plan or one that is started later.
+process_plan plan_process(const policies::cluster_spec& spec, const process_name& name);
 // A process of shards, of its plan or one that is started later.
 process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
                         std::uint32_t index);

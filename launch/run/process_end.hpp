@@ -1,6 +1,7 @@
 // How a process of a run has ended, as the kernel tells it. Pure, any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <sys/types.h>
 
@@ -10,6 +11,7 @@ namespace tidegate::launch {
 
 struct process_end {
   policies::process_number process = 0;
+  std::uint32_t incarnation = 1;
   policies::process_name name;
   pid_t pid = -1;
   bool by_signal = false;

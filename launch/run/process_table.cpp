@@ -34,8 +34,12 @@ std::vector<process_end> process_table::reap() {
   for (auto& c : children_) {
     const auto result = launch::reap(c.process);
     if (!result) continue;
-    ends.push_back(
-        {c.launched.process, c.name, c.process.pid, result->by_signal, result->code});
+    ends.push_back({.process = c.launched.process,
+                    .incarnation = c.launched.incarnation,
+                    .name = c.name,
+                    .pid = c.process.pid,
+                    .by_signal = result->by_signal,
+                    .code = result->code});
     c.process.pid = -1;
   }
   std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });
@@ -57,6 +61,10 @@ void process_table::signal(const launched_process& process, int number) const {
 void process_table::signal(const process_name& process, int number) const {
   for (const auto& c : children_)
     if (c.name == process) signal(c, number);
+}
+
+void process_table::end_all() const {
+  for (const auto& c : children_) signal(c, SIGKILL);
 }
 
 bool process_table::has(pid_t pid) const {

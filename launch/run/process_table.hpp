@@ -8,7 +8,7 @@
 #include "launch/run/process_end.hpp"
 #include "launch/run/result.hpp"
 #include "launch/run/spawn.hpp"
-#include "launch/shell/run_port.hpp"
+#include "launch/shell/host_port.hpp"
 
 namespace tidegate::launch {
 
@@ -26,6 +26,8 @@ class process_table {
   // Takes in a process that was a spare, as the member that it has become.
   void adopt(const launched_process& member, const process_name& name, spawned process);
 
+  // Ends all of them (SIGKILL), with what they started.
+  void end_all() const;
   // Those that have ended since the last call, in the order they were started. What a process
   // left running in its group is killed.
   std::vector<process_end> reap();

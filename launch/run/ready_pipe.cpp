@@ -28,24 +28,21 @@ void ready_pipe::add_to(std::vector<pollfd>& fds) const {
   if (read_end_) fds.push_back({read_end_.get(), POLLIN, 0});
 }
 
-std::uint16_t ready_pipe::read(run_turn& into) {
-  if (!read_end_) return 0;
+std::optional<ready_pipe::word> ready_pipe::read() {
+  if (!read_end_) return {};
   char text[32];
   const auto n = ::read(read_end_.get(), text, sizeof text);
-  if (n < 0) return 0;
+  if (n < 0) return {};
   text_.append(text, static_cast<std::size_t>(n));
   // Without a line before the end the coordinator is about to end as well, which says more.
-  if (n != 0 && !text_.ends_with('\n')) return 0;
+  if (n != 0 && !text_.ends_with('\n')) return {};
   read_end_.reset();
-  if (!text_.ends_with('\n')) return 0;
+  if (!text_.ends_with('\n')) return {};
   text_.pop_back();
   const auto port = parse_unsigned(text_);
-  if (port && *port != 0 && *port <= 65535) {
-    into.coordinator_ready = true;
-    return static_cast<std::uint16_t>(*port);
-  }
-  into.coordinator_unusable = "the coordinator gave no port: '" + text_ + "'";
-  return 0;
+  if (port && *port != 0 && *port <= 65535)
+    return word{.port = static_cast<std::uint16_t>(*port), .unusable = {}};
+  return word{.port = 0, .unusable = "the coordinator gave no port: '" + text_ + "'"};
 }
 
 }  // namespace tidegate::launch

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <vector>
 
-#include "launch/shell/run_shell.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -22,9 +22,13 @@ class ready_pipe {
   void close();
   // Adds a descriptor that becomes readable when the coordinator has said something, or ends.
   void add_to(std::vector<pollfd>& fds) const;
-  // Takes in what the coordinator has said since: `into` has that it is ready, or why it is
-  // unusable. Returns its port when it has become ready, else 0. Does not block.
-  std::uint16_t read(run_turn& into);
+  // Returns what the coordinator has said, once: its port, or (port 0) why it is unusable.
+  // Does not block.
+  struct word {
+    std::uint16_t port = 0;
+    std::string unusable;
+  };
+  std::optional<word> read();
 
  private:
   runtime::unique_fd read_end_;  // until the line has come

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/plan/plan.hpp"
+#include "launch/shell/live_process.hpp"
 #include "policies/launcher/leftover.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
@@ -25,13 +26,6 @@ std::optional<int> exit_code_of(const std::string& result_json);
 std::string event_line(const policies::cluster_event& event, std::int64_t not_before = 0);
 // The "unix_ns" of a line; 0 without such a field.
 std::int64_t event_time_of(const std::string& line);
-
-// The pid is of this process only as long as what has it started then.
-struct live_process {
-  process_name name;
-  int pid = -1;
-  std::uint64_t started = 0;  // clock ticks since the machine started
-};
 
 std::string launcher_json(const policies::launcher_mark& mark);
 // What launcher_json wrote. Errors: corrupt.

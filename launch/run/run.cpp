@@ -61,20 +61,17 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
 
 run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
          run_journal& journal, std::uint32_t epoch)
-    : run(spec, cluster, start, journal, epoch, make_plan(spec)) {}
-
-run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-         run_journal& journal, std::uint32_t epoch, cluster_plan plan)
     : spec_(spec),
       cluster_(cluster),
       journal_(journal),
-      shell_(plan_for_core(spec, plan, epoch), *this, spec.supervision.heartbeat_timeout_ms),
       identity_{.token = draw_token(),
                 .port = 0,
                 .run_dir = journal.folder().path(),
                 .epoch = epoch,
                 .workers_port = runtime::free_port()},
-      processes_(spec, start, journal, std::move(plan)),
+      processes_(spec, start, journal, identity_),
+      agent_(processes_, spec.supervision.heartbeat_timeout_ms),
+      shell_(plan_for_core(spec, make_plan(spec), epoch), *this, draw_token()),
       output_(spec, journal),
       faults_(spec, start, journal, processes_),
       requests_(spec) {}
@@ -93,7 +90,8 @@ exit_code run::carry_out() {
   while (!shell_.ended()) {
     wait();
     now_ = runtime::steady_now();
-    shell_.turn(now_, collect());
+    auto turn = collect();
+    shell_.turn(now_, std::move(turn));
     faults_.cause(now_, shell_.core());
     output_.show(now_, shell_.core());
   }
@@ -104,13 +102,13 @@ exit_code run::carry_out() {
 
 void run::wait() {
   std::vector<pollfd> fds{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
-  ready_.add_to(fds);
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   processes_.add_to(fds);
   faults_.add_to(fds);
   output_.add_to(fds);
   requests_.add_to(fds);
-  const auto wake = std::min(shell_.next_wake(), faults_.next_wake(shell_.core()));
+  const auto wake =
+      std::min({shell_.next_wake(), agent_.next_wake(), faults_.next_wake(shell_.core())});
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -128,9 +126,10 @@ run_turn run::collect() {
                             : s == SIGTERM ? "SIGTERM"
                                            : "SIGHUP",
                             s == SIGINT});
-  if (const auto port = ready_.read(turn); port != 0) identity_.port = port;
+  agent_turn of_host;
+  processes_.read(of_host);
+  agent_.turn(now_, std::move(of_host));
   if (poller_) turn.news = take_news();
-  processes_.reap(turn);
   if (processes_.adopts())
     reap_strays([&](pid_t pid) { return processes_.has(pid) || faults_.has(pid); });
   requests_.read(turn);
@@ -145,33 +144,12 @@ poll_news run::take_news() {
   return news;
 }
 
-runtime::expected<std::string> run::spawn(const policies::launch_effects::start& start) {
-  processes_.plan_later(shell_.core().processes());
-  const auto& name = processes_.name(start.process);
-  runtime::unique_fd ready;
-  if (name.role == process_role::coordinator) {
-    auto write_end = ready_.open();
-    if (!write_end) return runtime::fail(write_end.error());
-    ready = std::move(*write_end);
-  }
-  output_.starting(name);
-  const auto started = processes_.start(start, identity_, ready.get(), shell_.expects_beats());
-  if (!started) return runtime::fail(started.error());
-  if (started->was_spare)
-    event("spare_placed", "spare " + std::to_string(start.spare) + " is " + name.to_string());
-  return name.to_string() + " pid " + std::to_string(started->pid);
+void run::start_agent(const policies::host_effects::start_agent& start) {
+  agent_.start(now_, start.start);
 }
 
-runtime::status run::spawn_spare(const policies::launch_effects::start_spare& start) {
-  return processes_.start_spare(start, identity_);
-}
-
-void run::end_spare(policies::spare_number spare) {
-  processes_.end_spare(spare);
-}
-
-void run::end(const launched_process& process, bool by_force) {
-  processes_.signal(process, by_force ? SIGKILL : SIGTERM);
+void run::send(policies::agent_connection, const policies::launcher_frame& frame) {
+  agent_.send(now_, frame);
 }
 
 void run::watch() {
@@ -214,7 +192,7 @@ void run::finish(poll_shell::job_failures failures) {
 
 // Nobody of the epoch before lives.
 runtime::status run::record_epoch(std::uint32_t epoch) {
-  ready_.close();
+  processes_.begin_epoch();
   identity_.port = 0;
   identity_.epoch = epoch;
   return journal_.folder().record_epoch(epoch);
@@ -224,12 +202,12 @@ void run::event(const std::string& subject, const std::string& detail) {
   journal_.event(subject, detail);
 }
 
-runtime::status run::write_pids() {
-  return journal_.write("pids.json", pids_json(processes_.list()));
+runtime::status run::write_pids(const std::vector<live_process>& processes) {
+  return journal_.write("pids.json", pids_json(processes));
 }
 
 void run::show_log(policies::process_number process) {
-  output_.show_log(processes_.name(process));
+  output_.show_log(shell_.core().processes()[process]);
 }
 
 void run::answer(std::uint32_t asker, const std::string& line) {

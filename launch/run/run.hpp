@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "launch/run/ready_pipe.hpp"
 #include "launch/run/run_faults.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_output.hpp"
@@ -19,6 +18,7 @@
 #include "launch/run/signals.hpp"
 #include "launch/run/starter.hpp"
 #include "launch/run/status_poller.hpp"
+#include "launch/shell/inner_agent.hpp"
 #include "launch/shell/run_shell.hpp"
 #include "launch/text/exit_code.hpp"
 
@@ -36,18 +36,18 @@ class run final : private run_port {
   exit_code carry_out();
 
  private:
-  run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-      run_journal& journal, std::uint32_t epoch, cluster_plan plan);
   void wait();
   run_turn collect();
   poll_news take_news();
 
   // What the shell asks for.
-  runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
-  runtime::status spawn_spare(const policies::launch_effects::start_spare& start) override;
-  void end_spare(policies::spare_number spare) override;
-  void end(const launched_process& process, bool by_force) override;
-  std::vector<policies::beat_reading> beats() override { return processes_.beats(); }
+  void start_agent(const policies::host_effects::start_agent& start) override;
+  void end_agent(policies::host_number) override { agent_.end(); }
+  void send(policies::agent_connection over, const policies::launcher_frame& frame) override;
+  void close(policies::agent_connection) override {}
+  std::vector<agent_event> take_agent_events() override { return agent_.take_events(); }
+  void starting(const process_name& name) override { output_.starting(name); }
+  void coordinator_listens(std::uint16_t port) override { identity_.port = port; }
   void watch() override;
   void unwatch() override;
   bool watches() const override { return poller_ != nullptr; }
@@ -56,7 +56,7 @@ class run final : private run_port {
   void finish(poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
   void event(const std::string& subject, const std::string& detail) override;
-  runtime::status write_pids() override;
+  runtime::status write_pids(const std::vector<live_process>& processes) override;
   void complain(const std::string& text) override { journal_.complain(text); }
   void show_log(policies::process_number process) override;
   void answer(std::uint32_t asker, const std::string& line) override;
@@ -64,13 +64,13 @@ class run final : private run_port {
   const policies::cluster_spec& spec_;
   const services& cluster_;
   run_journal& journal_;
-  run_shell shell_;
   run_identity identity_;
-  signal_source signals_;
   run_processes processes_;
+  inner_agent agent_;
+  run_shell shell_;
+  signal_source signals_;
   run_output output_;
   run_faults faults_;
-  ready_pipe ready_;
   std::unique_ptr<status_poller> poller_;
   run_requests requests_;
 

@@ -1,16 +1,22 @@
 #include "launch/run/run_processes.hpp"
 
 #include <algorithm>
+#include <signal.h>
 #include <utility>
+
+#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::launch {
 
+namespace orders = policies::agent_orders;
+namespace reports = policies::agent_reports;
+
 run_processes::run_processes(const policies::cluster_spec& spec, const starter& programs,
-                             run_journal& journal, cluster_plan plan)
+                             run_journal& journal, const run_identity& identity)
     : spec_(spec),
       programs_(programs),
       journal_(journal),
-      plan_(std::move(plan)),
+      identity_(identity),
       states_(spec),
       adopts_(std::any_of(spec.jobs.begin(), spec.jobs.end(),
                           [](const auto& job) { return job.spares > 0; })) {
@@ -21,31 +27,33 @@ bool run_processes::has(pid_t pid) const {
   return table_.has(pid) || spares_.has(pid);
 }
 
-void run_processes::plan_later(const std::vector<process_name>& names) {
-  for (auto next = plan_.processes.size(); next < names.size(); ++next) {
-    const auto& name = names[next];
-    plan_.processes.push_back(policies::serves_shard(name.role)
-                                  ? plan_shard(spec_, name.role, name.index)
-                                  : plan_worker(spec_, *spec_.find_job(name.job), name.index));
-  }
+process_plan run_processes::plan_of(const orders::start& start) const {
+  auto process = plan_process(spec_, start.name);
+  process.incarnation = start.process.incarnation;
+  return process;
 }
 
-runtime::expected<started_process> run_processes::start(
-    const policies::launch_effects::start& start, const run_identity& run, int ready,
-    bool beats) {
-  auto process = plan_.processes[start.process];
-  process.incarnation = start.incarnation;
+runtime::expected<spawned_process> run_processes::spawn(const orders::start& start) {
+  const auto process = plan_of(start);
+  const bool is_coordinator = start.name.role == process_role::coordinator;
+  runtime::unique_fd ready;
+  if (is_coordinator) {
+    auto write_end = ready_.open();
+    if (!write_end) return runtime::fail(write_end.error());
+    ready = std::move(*write_end);
+    coordinator_ = start.process;
+  }
   int page = -1;  // for its heartbeats
-  if (beats) {
-    const auto prepared = beats_.prepare(start.process, run.token);
+  if (spec_.supervision.heartbeat_timeout_ms > 0) {
+    const auto prepared = beats_.prepare(start.process.process, identity_.token);
     if (!prepared) return runtime::fail(prepared.error());
     page = *prepared;
   }
-  const auto state = states_.prepare(start, process.name, run.token);
+  const auto state = states_.prepare(start, identity_.token);
   if (!state) return runtime::fail(state.error());
   const auto log = journal_.folder().log_path(process.name);
-  const start_descriptors descriptors{.ready = ready, .beats = page, .state = *state};
-  auto pid = give_place(start, process, run, log, descriptors);
+  const start_descriptors descriptors{.ready = ready.get(), .beats = page, .state = *state};
+  auto pid = give_place(start, process, log, descriptors);
   const bool was_spare = pid.has_value();
   if (!pid && start.spare != policies::no_spare) {
     journal_.event("spare_passed_over",
@@ -53,34 +61,34 @@ runtime::expected<started_process> run_processes::start(
     spares_.end(start.spare);
   }
   if (!pid)
-    pid = table_.start({start.process, start.incarnation}, process.name,
-                       programs_.request(process, run, log, descriptors));
-  beats_.started(start.process);
+    pid = table_.start(start.process, process.name,
+                       programs_.request(process, identity_, log, descriptors));
+  beats_.started(start.process.process);
   if (!pid) return runtime::fail(pid.error());
-  return started_process{*pid, was_spare};
+  const auto stat = runtime::stat_of(*pid);  // it is there until it is reaped
+  return spawned_process{
+      .pid = *pid, .started_at = stat ? stat->started : 0, .was_spare = was_spare};
 }
 
-runtime::expected<pid_t> run_processes::give_place(const policies::launch_effects::start& start,
+runtime::expected<pid_t> run_processes::give_place(const orders::start& start,
                                                    const process_plan& process,
-                                                   const run_identity& run,
                                                    const std::string& log,
                                                    const start_descriptors& descriptors) {
   const auto* environment = spares_.environment(start.spare);
   if (environment == nullptr)
     return runtime::fail(runtime::errc::unavailable, "no spare waits for this place");
-  auto place = programs_.place(process, run, descriptors, *environment);
+  auto place = programs_.place(process, identity_, descriptors, *environment);
   const auto output = open_log(log);
   if (!output) return runtime::fail(output.error());
   place.output = output->get();
   auto given = spares_.give(start.spare, place);
   if (!given) return runtime::fail(given.error());
   const auto pid = given->pid;
-  table_.adopt({start.process, start.incarnation}, process.name, std::move(*given));
+  table_.adopt(start.process, process.name, std::move(*given));
   return pid;
 }
 
-runtime::status run_processes::start_spare(const policies::launch_effects::start_spare& start,
-                                           const run_identity& run) {
+runtime::status run_processes::spawn_spare(const orders::start_spare& start) {
   if (start.copy_of != policies::no_spare) return spares_.copy(start.copy_of, start.spare);
   auto channel = runtime::spare_channel::make();
   if (!channel) return channel.error();
@@ -88,17 +96,35 @@ runtime::status run_processes::start_spare(const policies::launch_effects::start
                    std::to_string(start.spare) + ".log";
   return spares_.start(
       start.spare, start.job,
-      programs_.spare_request(plan_worker(spec_, *spec_.find_job(start.job), start.rank), run,
-                              log, channel->second.get()),
+      programs_.spare_request(plan_worker(spec_, *spec_.find_job(start.job), start.rank),
+                              identity_, log, channel->second.get()),
       std::move(channel->first));
 }
 
-void run_processes::reap(run_turn& into) {
+void run_processes::end(const launched_process& process, bool by_force) {
+  table_.signal(process, by_force ? SIGKILL : SIGTERM);
+}
+
+void run_processes::end_all() {
+  table_.end_all();
+  spares_.end_all();
+  is_ending_all_ = true;
+}
+
+void run_processes::read(agent_turn& into) {
   for (const auto& end : table_.reap()) {
-    into.ends.push_back({end.process, to_exit(end)});
+    into.reports.emplace_back(
+        reports::ended{.process = {end.process, end.incarnation}, .exit = to_exit(end)});
     beats_.ended(end.process);
   }
   spares_.read(into);
+  if (auto word = ready_.read())
+    into.reports.emplace_back(reports::listens{
+        .process = coordinator_, .port = word->port, .unusable = std::move(word->unusable)});
+  if (is_ending_all_ && table_.list().empty() && spares_.empty()) {
+    is_ending_all_ = false;
+    into.all_ended = true;
+  }
 }
 
 }  // namespace tidegate::launch

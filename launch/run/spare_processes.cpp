@@ -82,12 +82,16 @@ void spare_processes::end(policies::spare_number number) {
     spare->is_over = true;
 }
 
+void spare_processes::end_all() {
+  for (auto& spare : spares_) end(spare.number);
+}
+
 void spare_processes::end_process(spare& each) {
   ::kill(-each.process.pid, SIGKILL);
 }
 
 // The first word of a copy tells which process it is.
-void spare_processes::hear(spare& each, run_turn& into) {
+void spare_processes::hear(spare& each, agent_turn& into) {
   const auto word = each.channel.take_word();
   if (!word) return;
   if (each.is_copy) {
@@ -101,7 +105,8 @@ void spare_processes::hear(spare& each, run_turn& into) {
     if (std::exchange(each.is_over, false)) return end_process(each);
   }
   each.is_ready = true;
-  into.spares_ready.push_back({each.number, word->can_copy});
+  into.reports.emplace_back(
+      policies::agent_reports::spare_ready{.spare = each.number, .can_copy = word->can_copy});
 }
 
 std::optional<std::string> spare_processes::end_of(const spare& each) {
@@ -116,7 +121,7 @@ std::optional<std::string> spare_processes::end_of(const spare& each) {
          text_of_end(result->by_signal, result->code) + each.reason;
 }
 
-void spare_processes::read(run_turn& into) {
+void spare_processes::read(agent_turn& into) {
   for (auto& spare : spares_) {
     hear(spare, into);
     // It will never hear of a place, and its channel would be readable for ever.
@@ -126,7 +131,8 @@ void spare_processes::read(run_turn& into) {
     }
     const auto why = end_of(spare);
     if (!why) continue;
-    into.spare_ends.push_back({spare.number, *why});
+    into.reports.emplace_back(
+        policies::agent_reports::spare_ended{.spare = spare.number, .why = *why});
     spare.is_over = true;
     spare.process.pid = -1;
   }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "launch/run/spawn.hpp"
-#include "launch/shell/run_shell.hpp"
-#include "policies/launcher/effects.hpp"
+#include "launch/shell/agent_shell.hpp"
+#include "policies/model/process_name.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/process/spare.hpp"
 
@@ -38,8 +38,11 @@ class spare_processes {
   bool has(pid_t pid) const;
   // Ends the spare (SIGKILL), if it lives.
   void end(policies::spare_number number);
+  // Ends all of them (SIGKILL); those that are told of again have not ended.
+  void end_all();
+  bool empty() const noexcept { return spares_.empty(); }
   // Adds what has happened to spares since the last call.
-  void read(run_turn& into);
+  void read(agent_turn& into);
   // Adds descriptors that become readable when a spare says that it waits, or ends.
   void add_to(std::vector<pollfd>& fds) const;
 
@@ -57,7 +60,7 @@ class spare_processes {
   };
   spare* find(policies::spare_number number);
   static void end_process(spare& each);
-  static void hear(spare& each, run_turn& into);
+  static void hear(spare& each, agent_turn& into);
   static std::optional<std::string> end_of(const spare& each);
 
   std::vector<spare> spares_;

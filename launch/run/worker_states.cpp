@@ -6,23 +6,25 @@
 
 namespace tidegate::launch {
 
-runtime::expected<int> worker_states::prepare(const policies::launch_effects::start& start,
-                                              const policies::process_name& name,
+runtime::expected<int> worker_states::prepare(const policies::agent_orders::start& start,
                                               std::uint64_t token) {
+  const auto& name = start.name;
+  const auto process = start.process.process;
   if (name.role != policies::process_role::worker) return -1;
   const auto* job = spec_.find_job(name.job);
   const auto most = job == nullptr ? 0 : job->state_bytes_max();
   if (most == 0) return -1;
-  if (start.joins) files_.erase(start.process);
-  const auto at = files_.find(start.process);
+  if (start.joins) files_.erase(process);
+  const auto at = files_.find(process);
   if (at != files_.end()) return at->second.fd();
   auto file = runtime::state_file::make(token, policies::state_memory_bytes(most));
   if (!file) return runtime::fail(file.error());
-  // In a later epoch it may be the state of an earlier launcher's time that is not there.
-  if (start.joins || start.epoch == 1)
+  // Later it may be the state of an earlier launcher's time, or of another host, that is not
+  // there.
+  if (start.joins || (start.epoch == 1 && start.process.incarnation == 1))
     if (auto put = file->put(policies::state_history_offset, 1); !put.ok())
       return runtime::fail(std::move(put));
-  return files_.emplace(start.process, std::move(*file)).first->second.fd();
+  return files_.emplace(process, std::move(*file)).first->second.fd();
 }
 
 }  // namespace tidegate::launch

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 
-#include "policies/launcher/effects.hpp"
 #include "policies/model/process_name.hpp"
 #include "policies/model/spec.hpp"
+#include "policies/protocol/agent_messages.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/process/state_file.hpp"
 
@@ -21,8 +21,8 @@ class worker_states {
   // Returns the descriptor that a process which is about to be started inherits: of the file of
   // its rank, or of a new one where the rank has none yet or joins anew; -1 where it keeps no
   // state. Errors: io_error.
-  runtime::expected<int> prepare(const policies::launch_effects::start& start,
-                                 const policies::process_name& name, std::uint64_t token);
+  runtime::expected<int> prepare(const policies::agent_orders::start& start,
+                                 std::uint64_t token);
 
  private:
   const policies::cluster_spec& spec_;

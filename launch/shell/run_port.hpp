@@ -1,15 +1,17 @@
-// The world as the launcher's shell sees it: processes, the coordinator, the run folder. A
-// launcher's main thread is one adapter, the simulator another; neither decides anything. One
+// The world as the launcher's shell sees it: agents of hosts, the coordinator, the run folder.
+// A launcher's main thread is one adapter, the simulator another; neither decides anything. One
 // thread; nothing here waits.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "launch/shell/live_process.hpp"
 #include "launch/shell/poll_shell.hpp"
 #include "policies/launcher/core.hpp"
-#include "policies/supervision/hang_detector.hpp"
+#include "policies/launcher/host_contact.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -30,30 +32,40 @@ struct launch_question {
   std::uint32_t number = 0;
 };
 
-// A process of the run: the incarnation that a decision is about.
-struct launched_process {
-  policies::process_number process = 0;
-  std::uint32_t incarnation = 1;
+// What has happened to the agent of a host, or to its connection.
+struct agent_event {
+  // It says something over a connection; the first over each is a hello.
+  struct frame {
+    policies::agent_connection over = 0;
+    policies::agent_frame content;
+  };
+  struct disconnected {
+    policies::agent_connection connection = 0;
+  };
+  // What was started last as the agent has ended, or could not be started.
+  struct ended {
+    std::string why;
+  };
+  policies::host_number host = 0;
+  std::variant<frame, disconnected, ended> happened;
 };
 
 class run_port {
  public:
   virtual ~run_port() = default;
 
-  // Starts a process, or hands it to the spare that is named, if that lives; its end comes in
-  // run_turn::ends. Returns its name in the journal. Errors: the reason why it cannot be
-  // started.
-  virtual runtime::expected<std::string> spawn(
-      const policies::launch_effects::start& start) = 0;
-  // Starts a process that waits for a place, or has a spare copy itself; run_turn::spares_ready
-  // and spare_ends tell how it goes on, until spawn() has handed it over. Errors: as spawn().
-  virtual runtime::status spawn_spare(const policies::launch_effects::start_spare& start) = 0;
-  // Ends a spare by force; nothing where it has ended, or is no spare any more.
-  virtual void end_spare(policies::spare_number spare) = 0;
-  // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
-  virtual void end(const launched_process& process, bool by_force) = 0;
-  // Returns how often each process that lives has beaten.
-  virtual std::vector<policies::beat_reading> beats() = 0;
+  // Starts the agent of a host, or ends it by force; agent_event::ended tells of its end.
+  virtual void start_agent(const policies::host_effects::start_agent& start) = 0;
+  virtual void end_agent(policies::host_number host) = 0;
+  // Sends over the connection of an agent, or closes it; nothing where it is closed.
+  virtual void send(policies::agent_connection over, const policies::launcher_frame& frame) = 0;
+  virtual void close(policies::agent_connection connection) = 0;
+  // Returns what has happened since the last call, in its order. An agent in this process may
+  // answer within send().
+  virtual std::vector<agent_event> take_agent_events() = 0;
+  // A process is about to be started; and the coordinator listens at this port.
+  virtual void starting(const policies::process_name& name) = 0;
+  virtual void coordinator_listens(std::uint16_t port) = 0;
 
   // Begins to talk to the coordinator that is ready, as poll_shell does; what was said to the
   // one before is over.
@@ -71,7 +83,7 @@ class run_port {
   virtual void event(const std::string& name, const std::string& detail) = 0;
   // Writes down the processes that live now: a launcher that resumes the run ends those that
   // are left. Errors: the file is as it was, and this is called again in the next turn.
-  virtual runtime::status write_pids() = 0;
+  virtual runtime::status write_pids(const std::vector<live_process>& processes) = 0;
 
   // For people.
   virtual void complain(const std::string& text) = 0;

@@ -7,64 +7,51 @@
 
 namespace tidegate::launch {
 
-using policies::process_role;
 using runtime::is_planted;
 using runtime::planted_bug;
 
 namespace {
 
-// A turn may be so late before the launcher counts as having been stopped; and so long after
-// the turn before while it polls, as answers and time-outs of polls are turns.
-constexpr std::int64_t late_max = 500'000'000;
+// While it polls, answers and time-outs of polls are turns: so long after the turn before, the
+// launcher has been stopped.
 constexpr std::int64_t gap_max = 3'000'000'000;
 
 }  // namespace
 
-run_shell::run_shell(policies::launch_plan plan, run_port& world,
-                     std::uint32_t heartbeat_timeout_ms)
-    : world_(world), core_(std::move(plan)), hangs_(heartbeat_timeout_ms) {}
+run_shell::run_shell(policies::launch_plan plan, run_port& world, std::uint64_t launcher)
+    : world_(world), core_(plan), hosts_(plan, launcher, world, core_) {}
 
 std::int64_t run_shell::next_wake() const {
-  const auto at = std::min(core_.next_wake(), hangs_.next_look());
-  return at == policies::launch_core::never ? at : at + stopped_;
+  if (hosts_.has_reports()) return clock_.when(now_);
+  return clock_.when(std::min(core_.next_wake(), hosts_.next_wake()));
 }
 
 // Where a turn comes too late, all time since the turn before counts as stopped.
 void run_shell::pass_time(std::int64_t now) {
-  const auto before = now_ + stopped_;
-  const bool was_stopped = now - late_max > std::max(next_wake(), before) ||
-                           (world_.watches() && now - before > gap_max);
-  if (was_stopped && !is_planted(planted_bug::stopped_launcher_judges_by_old_news))
-    stopped_ = now - now_;
-  now_ = now - stopped_;
+  now_ = clock_.pass(now, std::min(core_.next_wake(), hosts_.next_wake()),
+                     world_.watches() ? gap_max : awake_clock::never,
+                     !is_planted(planted_bug::stopped_launcher_judges_by_old_news));
 }
 
 void run_shell::begin(std::int64_t now) {
   now_ = now;
+  clock_.begin(now);
+  hosts_.begin(now_);
+  carry_out();
   core_.begin(now_, todo_);
   carry_out();
   decide();
 }
 
-// Ends come before hangs: an incarnation that has ended does not hang.
 void run_shell::turn(std::int64_t now, run_turn happened) {
-  if (end_) return;
+  if (ended() != nullptr) return;
   pass_time(now);
   keep_pids();
+  hosts_.tick(now_);
   take_signals(happened.signals);
-  if (happened.coordinator_ready) core_.coordinator_ready(now_, todo_);
-  if (!happened.coordinator_unusable.empty())
-    core_.coordinator_unusable(now_, happened.coordinator_unusable, todo_);
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));
-  take_ends(happened.ends);
-  for (const auto& ready : happened.spares_ready) {
-    world_.event("spare_waits", "spare " + std::to_string(ready.spare));
-    core_.spare_ready(ready.spare, ready.can_copy);
-  }
-  for (const auto& end : happened.spare_ends)
-    core_.spare_ended(now_, end.spare, end.why, todo_);
-  look_for_hangs();
+  take_reports();
   for (auto& wanted : happened.requests) scalings_.push_back({std::move(wanted), false});
   ask_to_scale();
   carry_out();
@@ -99,74 +86,44 @@ void run_shell::take_news(poll_news news) {
   carry_out();
 }
 
-void run_shell::take_ends(std::vector<run_turn::end>& ends) {
-  for (auto& end : ends) {
-    world_.event("process_ended", end.exit.text);
-    const auto life = launched_of(end.process);
-    const auto& name = core_.processes()[end.process];
-    core_.ended(now_, end.process, std::move(end.exit));
-    pids_changed_ = true;
-    // To a coordinator, a death may look like a connection that broke.
-    if (world_.watches() && name.role != process_role::coordinator)
+// Agents of this process may have answered what was decided.
+void run_shell::decide() {
+  do {
+    take_reports();
+    carry_out();
+    core_.decide(now_, todo_);
+    carry_out();
+  } while (hosts_.has_reports());
+}
+
+// To a coordinator, a death may look like a connection that broke.
+void run_shell::take_reports() {
+  hosts_.take_reports(todo_);
+  for (const auto& process : hosts_.take_ended()) {
+    const auto& name = core_.processes()[process.process];
+    if (world_.watches() && name.role != policies::process_role::coordinator)
       ask({.about = launch_question::kind::process_ended,
            .name = name,
-           .incarnation = life.incarnation,
+           .incarnation = process.incarnation,
            .number = 0});
   }
 }
 
-void run_shell::look_for_hangs() {
-  if (now_ < hangs_.next_look()) return;
-  std::vector<policies::hang> hangs;
-  hangs_.look(now_, world_.beats(), hangs);
-  for (const auto& hang : hangs) core_.hangs(hang.process, hang.silent_ns, todo_);
-  carry_out();
-}
-
-void run_shell::decide() {
-  core_.decide(now_, todo_);
-  carry_out();
-}
-
 // Effects may lead to more effects, which are carried out, too.
 void run_shell::carry_out() {
-  while (!todo_.all.empty()) {
+  do {
     const auto batch = std::exchange(todo_.all, {});
     for (const auto& effect : batch)
       std::visit([this](const auto& content) { act(content); }, effect);
-  }
+  } while (hosts_.carry_out(todo_) || !todo_.all.empty());
   if (!is_planted(planted_bug::pids_written_a_turn_late)) keep_pids();
 }
 
 void run_shell::keep_pids() {
+  pids_changed_ |= hosts_.take_change();
   if (!pids_changed_) return;
-  const bool written = world_.write_pids().ok();
+  const bool written = world_.write_pids(hosts_.living()).ok();
   pids_changed_ = !written && !is_planted(planted_bug::pids_not_written_again);
-}
-
-void run_shell::act(const effects::start& start) {
-  hangs_.forget(start.process);
-  const auto name = world_.spawn(start);
-  pids_changed_ = true;
-  if (!name) return core_.could_not_start(now_, start.process, name.error().message(), todo_);
-  const auto life =
-      start.incarnation == 1 ? "" : " incarnation " + std::to_string(start.incarnation);
-  world_.event(start.incarnation == 1 ? "process_started" : "process_restarted", *name + life);
-  core_.started(now_, start.process, todo_);
-  if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
-    (void)world_.spawn(start);
-}
-
-void run_shell::act(const effects::start_spare& start) {
-  const auto started = world_.spawn_spare(start);
-  if (!started.ok())
-    core_.spare_ended(
-        now_, start.spare,
-        "a spare of job " + start.job + " could not be started: " + started.message(), todo_);
-}
-
-void run_shell::act(const effects::end_spare& end) {
-  world_.end_spare(end.spare);
 }
 
 // No process of the epoch before lives.
@@ -206,14 +163,6 @@ void run_shell::act(const effects::save& save) {
        .number = 0});
 }
 
-void run_shell::act(const effects::terminate& end) {
-  world_.end(launched_of(end.process), false);
-}
-
-void run_shell::act(const effects::kill& end) {
-  world_.end(launched_of(end.process), true);
-}
-
 void run_shell::act(const effects::note& note) {
   world_.event(note.subject, note.detail);
 }
@@ -227,7 +176,12 @@ void run_shell::act(const effects::show_log& log) {
 }
 
 void run_shell::act(const effects::conclude& conclusion) {
-  end_ = conclusion;
+  conclusion_ = conclusion;
+  hosts_.leave();
+}
+
+const policies::launch_effects::conclude* run_shell::ended() const noexcept {
+  return conclusion_ && hosts_.are_gone() ? &*conclusion_ : nullptr;
 }
 
 void run_shell::ask(const launch_question& question, policies::process_number process) {

@@ -280,6 +280,9 @@ key_readers readers_of(scenario& into) {
   all["workers.spares_die"] = {chance(into.spares_die), share_rule};
   all["state.kept"] = {chance(into.keeping), share_rule};
   all["state.deaths_in_commits"] = {numbers(into.commit_deaths), count_rule};
+  all["hosts.faults"] = {numbers(into.host_faults), count_rule};
+  all["hosts.last"] = {duration_of(into.host_fault_max), time_rule};
+  all["hosts.cut_off"] = {chance(into.cut_hosts), share_rule};
   all["stalls.count"] = {numbers(into.stalls), count_rule};
   all["stalls.last"] = {duration_of(into.stall_max), time_rule};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),

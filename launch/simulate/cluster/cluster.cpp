@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/host_agent.hpp"
 #include "launch/simulate/cluster/process.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
@@ -71,6 +72,32 @@ void plan_deaths(world& where) {
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);
       }
+    });
+}
+
+void plan_host_faults(world& where) {
+  for (const auto& fault : where.plan.host_faults)
+    where.time.at(fault.when, [&where, fault] {
+      const auto* const agent =
+          where.find_as<host_agent>(choose(where, role::agent, fault.pick));
+      const auto* const launch = where.find_as<launcher>(where.launcher);
+      // A host that is not there in the beginning is a mistake, and ends the run.
+      if (agent == nullptr || launch == nullptr || !launch->has_up(agent->host())) return;
+      const auto until = where.time.now() + fault.lasts;
+      where.log.note(where.time.now(), agent->name(),
+                     fault.is_cut ? "is cut off, with its host" : "dies, with its host");
+      if (!fault.is_cut) {
+        where.dead_hosts[agent->host()] = until;
+        return where.kill(agent->id());
+      }
+      where.cut_hosts[agent->host()] = until;
+      std::set<process_id> side{agent->id()};
+      for (const auto child : agent->children()) {
+        // It may be ended: nobody knows better.
+        if (const auto* found = where.find(child)) ++where.killed[found->name()];
+        for (const auto part : where.all_of(child)) side.insert(part);
+      }
+      where.net.partition(side, until);
     });
 }
 
@@ -235,6 +262,8 @@ nanoseconds last_fault_of(const cluster_plan& plan) {
         std::max(last_fault, link_break.when + (link_break.stays ? 0 : link_break.lasts));
   for (const auto& drawn : plan.control_breaks)
     last_fault = std::max(last_fault, drawn.when + drawn.lasts);
+  for (const auto& fault : plan.host_faults)
+    last_fault = std::max(last_fault, fault.when + fault.lasts);
   for (const auto& stall : plan.stalls)
     last_fault = std::max(last_fault, stall.when + stall.lasts);
   for (const auto& drawn : plan.full_disks)
@@ -258,6 +287,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   start_launcher(where);
   plan_deaths(where);
   plan_stalls(where);
+  plan_host_faults(where);
   plan_partitions(where);
   plan_breaks(where);
   plan_control_breaks(where);
@@ -278,6 +308,13 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     if (!where.time.step()) break;
     if (where.failed_writes > 0) resume_after_failed_writes(where);
   }
+
+  // Agents of hosts that were cut off find that nobody is there.
+  const auto leave_by =
+      where.time.now() + 3 * plan.spec.supervision.unreachable_ms * millisecond;
+  while (plan.has_agents && ended() && where.processes().size() > 1 &&
+         where.time.now() < std::max(leave_by, last_fault_of(plan)))
+    if (!where.time.step()) break;
 
   cluster_result result;
   result.stuck = !ended() && !where.check.broken();

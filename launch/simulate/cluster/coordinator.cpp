@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "launch/simulate/cluster/endpoint_process.hpp"
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
 
@@ -328,7 +328,7 @@ void coordinator_process::look_in(std::int64_t pause_ns) {
 }
 
 void coordinator_process::end(const runtime::status& why) {
-  launcher::of(world_).exits(id(), why);
+  host_processes::exits(world_, id(), why);
 }
 
 }  // namespace tidegate::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launch/simulate/cluster/draw_faults.hpp"
 #include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/plugin_rules.hpp"
 #include "launch/simulate/cluster/row_ids.hpp"
@@ -15,17 +16,6 @@ namespace {
 
 constexpr std::uint64_t small_chunk_bytes = runtime::limits::chunk_bytes_min;
 
-template <class Number>
-Number draw(draws& chance, const range<Number>& of) {
-  return chance.between(of.low, of.high);
-}
-
-template <class Value>
-const Value& pick(draws& chance, const std::vector<Value>& from) {
-  return from[static_cast<std::size_t>(chance.below(from.size()))];
-}
-
-// From 1 to `most`: its logarithm is uniform.
 std::uint64_t draw_size(draws& chance, std::uint64_t most) {
   constexpr auto steps = std::uint64_t{1} << 32U;
   const auto share = static_cast<double>(chance.below(steps + 1)) / static_cast<double>(steps);
@@ -121,25 +111,6 @@ worker_script draw_script(const scenario& of, draws& chance) {
   return script;
 }
 
-void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
-  const auto deaths = draw(chance, of.deaths);
-  auto shards_left = of.shard_deaths_max;
-  for (std::uint32_t i = 0; i < deaths; ++i) {
-    auto kind = pick(chance, of.mortal);
-    while (kind == role::shard && shards_left == 0) kind = pick(chance, of.mortal);
-    if (kind == role::shard) --shards_left;
-    auto& death = plan.deaths.emplace_back();
-    death = {.whose = kind,
-             .pick = chance.next(),
-             .when = chance.between<nanoseconds>(0, of.deaths_within),
-             .cut_off_for = 0};
-    if (i > 0 && of.together > 0 && chance.chance(of.together))
-      death.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
-    if (kind == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
-      death.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
-  }
-}
-
 // What workers keep, and in which of their commits they die: once in a while after its last
 // byte, before anything is sent.
 void draw_keeping(const scenario& of, draws& chance, cluster_plan& plan) {
@@ -164,37 +135,6 @@ void draw_spares(const scenario& of, draws& chance, cluster_plan& plan) {
     for (auto& job : plan.spec.jobs) job.spares = draw(chance, of.spares);
     plan.spares_copy = chance.chance(0.5) ? 0.8 : 0;
   }
-}
-
-// Connections that break while both sides live, of frames and of the control plane.
-void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
-  const auto breaks = draw(chance, of.breaks);
-  for (std::uint32_t i = 0; i < breaks; ++i) {
-    link_break fault{.pick = chance.next(),
-                     .when = chance.between<nanoseconds>(0, of.deaths_within),
-                     .lasts = chance.between<nanoseconds>(0, of.break_max),
-                     .one_way = chance.chance(of.one_way)};
-    if (of.silent_breaks > 0) fault.silent = chance.chance(of.silent_breaks);
-    if (of.lasting_breaks > 0) fault.stays = chance.chance(of.lasting_breaks);
-    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
-      fault.pick = plan.breaks.back().pick;
-    plan.breaks.push_back(fault);
-  }
-  const auto control_breaks = draw(chance, of.control_breaks);
-  for (std::uint32_t i = 0; i < control_breaks; ++i) {
-    plan.control_breaks.push_back(
-        {.pick = chance.next(),
-         .when = chance.between<nanoseconds>(0, of.deaths_within),
-         .lasts = chance.between<nanoseconds>(0, of.control_break_max),
-         .one_hears_late = chance.chance(of.control_one_way)});
-    plan.control_breaks.back().coordinator_late = chance.chance(0.5);
-    if (of.lasting_control_breaks > 0)
-      plan.control_breaks.back().stays = chance.chance(of.lasting_control_breaks);
-  }
-  if (of.unreachable_ms.low < of.unreachable_ms.high)
-    plan.spec.supervision.unreachable_ms = draw(chance, of.unreachable_ms);
-  else
-    plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
 }
 
 // Draws of its own. An exchange is of whole tables, which may be lazy all the same.
@@ -309,18 +249,6 @@ void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   plan.devices_lost = of.devices_lost;
 }
 
-// Writes that fail in the run folder.
-void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) {
-  plan.run_disk = of.run_disk;
-  plan.fail_journal = of.fail_journal;
-  if (of.full_disks.high == 0) return;
-  const auto count = draw(chance, of.full_disks);
-  for (std::uint32_t i = 0; i < count; ++i)
-    plan.full_disks.push_back({.when = chance.between<nanoseconds>(0, of.deaths_within),
-                               .lasts = chance.between<nanoseconds>(0, of.full_max),
-                               .stays = chance.chance(of.full_stays)});
-}
-
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -389,6 +317,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_failing_writes(of, chance, plan);
   if (of.keeping > 0) draw_keeping(of, chance, plan);
   draw_spares(of, chance, plan);
+  draw_host_faults(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   draw_devices(of, seed, plan);

@@ -83,6 +83,9 @@ struct scenario {
   range<std::uint32_t> commit_deaths{0, 0};  // of workers, in the middle of a commit
   range<std::uint32_t> spares{0, 0};         // that a job keeps on each host of its workers
   double spares_die = 0;                     // share of those without a place
+  range<std::uint32_t> host_faults{0, 0};    // of hosts that have agents of their own, if any
+  nanoseconds host_fault_max = 20 * second;
+  double cut_hosts = 0;  // share of those that live, and are out of reach
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/worker.hpp"
 #include "policies/protocol/frame_epoch.hpp"
 #include "policies/shard/replication_core.hpp"
@@ -46,7 +46,7 @@ void endpoint_process::gave_up(const runtime::status& why) {
 
 void endpoint_process::stop(bool rests) {
   if (rests) check_rest();
-  launcher::of(world_).exits(id(), {});
+  host_processes::exits(world_, id(), {});
 }
 
 void endpoint_process::placed(const runtime::frame_header& header) {

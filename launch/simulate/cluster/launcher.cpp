@@ -5,6 +5,7 @@
 
 #include "launch/simulate/cluster/aggregator.hpp"
 #include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/host_agent.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
@@ -15,16 +16,25 @@
 
 namespace tidegate::sim {
 
-using policies::launch_effects;
-using policies::process_exit;
-using policies::process_number;
 using policies::process_role;
 
 namespace {
 
-constexpr nanoseconds signal_most = 5 * millisecond;
+// All hosts have agents, and any process that there may be has a home.
+void set_hosts(const policies::cluster_spec& spec, policies::launch_plan& plan) {
+  for (std::uint32_t host = 0; host < spec.hosts.size(); ++host)
+    plan.hosts.push_back({.name = "h" + std::to_string(host), .room = {}});
+  auto names = plan.processes;
+  const auto of_shards = policies::processes_of(spec.shards, spec.shards, spec.replicas);
+  names.insert(names.end(), of_shards.begin(), of_shards.end());
+  for (const auto& job : spec.jobs)
+    for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
+      names.push_back({process_role::worker, job.name, rank});
+  for (const auto& name : names) plan.homes[name.to_string()] = home_of(spec, name);
+}
 
-policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t epoch) {
+policies::launch_plan plan_of(const cluster_plan& of, std::uint32_t epoch) {
+  const auto& spec = of.spec;
   policies::launch_plan plan;
   plan.epoch = epoch;
   plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
@@ -53,6 +63,7 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
       plan.jobs.back().hosts.push_back("h" + std::to_string(host_of_worker(spec, job, rank)));
   }
   plan.supervision = spec.supervision;
+  if (of.has_agents) set_hosts(spec, plan);
   return plan;
 }
 
@@ -76,8 +87,9 @@ runtime::expected<std::uint32_t> launcher::begin_epoch(world& where) {
 launcher::launcher(world& where, process_id id, std::uint32_t epoch)
     : frameless_process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
-      shell_(plan_of(where.plan.spec, epoch), *this, 0),
-      spawns_to_fail_(where.plan.spawns_fail) {}
+      own_(where, *this, std::nullopt),
+      agent_(own_, 0),
+      shell_(plan_of(where.plan, epoch), *this, id) {}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -92,7 +104,8 @@ void launcher::start() {
   });
   const auto wants = [this](nanoseconds when, const std::string& job, std::uint32_t number) {
     later(when, [this, job, number] {
-      happens([&](auto& turn) { turn.requests.push_back({0, job, number}); });
+      happened_.requests.push_back({0, job, number});
+      turn_soon();
     });
   };
   for (const auto& scaling : world_.plan.scalings)
@@ -101,8 +114,8 @@ void launcher::start() {
     wants(shard_scaling.when, "", shard_scaling.slots);
 }
 
-void launcher::happens(const std::function<void(launch::run_turn&)>& action) {
-  action(happened_);
+void launcher::happened(policies::agent_report report) {
+  own_happened_.reports.push_back(std::move(report));
   turn_soon();
 }
 
@@ -116,6 +129,7 @@ void launcher::turn_soon() {
 }
 
 void launcher::turn() {
+  agent_.turn(local_now(), std::exchange(own_happened_, {}));
   auto turn = std::exchange(happened_, {});
   if (poll_) turn.news = poll_->take();
   shell_.turn(local_now(), std::move(turn));
@@ -123,21 +137,14 @@ void launcher::turn() {
 }
 
 void launcher::after_turn() {
-  if (!world_.disks_are_full() && pids_ != living())
+  if (!world_.disks_are_full() && pids_ != own_.living())
     world_.check.fail("pids", "the run folder does not name the processes that live");
-  if (const auto& end = shell_.ended()) {
-    if (!spares_.empty()) world_.check.fail("spares", "some outlive the run");
+  if (const auto* end = shell_.ended()) {
+    if (own_.has_spares()) world_.check.fail("spares", "some outlive the run");
     ended_ = {end->outcome, end->reason};
     return note("the run has ended: " + (end->reason.empty() ? "done" : end->reason));
   }
   wake_at(shell_.next_wake());
-}
-
-std::map<process_number, std::uint32_t> launcher::living() const {
-  std::map<process_number, std::uint32_t> all;
-  for (const auto& [number, ticket] : running_) all[number] = lives_.at(number);
-  for (const auto& [number, may] : starting_) all[number] = lives_.at(number);
-  return all;
 }
 
 void launcher::wake_at(std::int64_t when) {
@@ -150,129 +157,107 @@ void launcher::wake_at(std::int64_t when) {
   });
 }
 
-std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id,
-                                        const launch_effects::start& start) {
-  const auto& spec = world_.plan.spec;
-  const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
-  if (name.role == process_role::coordinator)
-    return std::make_unique<coordinator_process>(world_, id, start.epoch, start.incarnation);
-  if (policies::serves_shard(name.role)) {
-    const auto slot = policies::slot_process_of(name, spec.shards);
-    const auto host = (slot.slot + slot.place) % hosts;
-    if (spec.slots > 0)
-      return std::make_unique<shard_host>(world_, id, host, slot, start.incarnation);
-    return std::make_unique<shard_process>(
-        world_, id, host, slot.slot, policies::group_member{slot.place, start.incarnation});
-  }
-  std::size_t job = 0;
-  while (spec.jobs[job].name != name.job) ++job;
-  const auto workers = spec.jobs[job].workers;
-  if (name.role == process_role::worker) {
-    worker_keeping::prepare(world_, name.to_string(), start.epoch, start.joins);
-    return std::make_unique<worker>(world_, id,
-                                    host_of_worker(spec, spec.jobs[job], name.index), job,
-                                    name.index, start.incarnation);
-  }
-  const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
-  const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
-  return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,
-                                              start.incarnation);
-}
-
-// A program takes a while to begin.
-runtime::expected<std::string> launcher::spawn(const launch_effects::start& start) {
-  const auto& name = shell_.core().processes()[start.process];
-  if (running_.contains(start.process) || starting_.contains(start.process))
-    world_.check.fail("one process", name.to_string() + " is started while it lives");
-  if (start.incarnation > 1 && spawns_to_fail_ > 0) {
-    --spawns_to_fail_;
-    ++world_.killed[name.to_string()];
-    return runtime::fail(runtime::errc::io_error, "no more processes");
-  }
-  if (start.epoch == 1 && name.role != process_role::coordinator &&
-      world_.plan.scalings.empty() && world_.plan.shard_scalings.empty() &&
-      world_.killed[name.to_string()] + 1 < start.incarnation)
-    world_.check.fail("nobody else restarts", name.to_string() + " did not die");
-  const bool first = name.role == process_role::coordinator;
-  if (first && std::exchange(epoch_, start.epoch) != start.epoch)
-    world_.check.begin_epoch(start.epoch);
-  std::optional<nanoseconds> takes;
-  if (start.spare != policies::no_spare) takes = take_spare(start.spare, name);
-  if (!takes)
-    takes = first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most);
-  later(*takes, [this, start] {
-    if (!ended_) begin(start);
-  });
-  starting_[start.process] = true;
-  lives_[start.process] = start.incarnation;
-  return name.to_string();
-}
-
-void launcher::begin(const launch_effects::start& start) {
-  const auto number = start.process;
-  const auto name = shell_.core().processes()[number];
-  const bool may = starting_.at(number);
-  starting_.erase(number);
-  if (!may)
-    return happens([&](auto& turn) {
-      turn.ends.push_back(
-          {number,
-           {process_exit::ending::by_signal, name.to_string() + " ended before it began"}});
-    });
-  const auto ticket = world_.add([&](process_id id) { return make(name, id, start); });
-  running_[number] = ticket;
-  world_.net.introduce(id(), ticket);
-  if (name.role != process_role::coordinator) return;
-  world_.coordinator = ticket;
-  later(millisecond, [this, ticket, epoch = start.epoch] {
-    if (epoch == shell_.core().epoch() && world_.net.lives(ticket))
-      happens([](auto& turn) { turn.coordinator_ready = true; });
-  });
-}
-
-runtime::status launcher::write_pids() {
+runtime::status launcher::write_pids(const std::vector<launch::live_process>& processes) {
   if (world_.disks_are_full()) return {runtime::errc::no_space, "pids.json: the disk is full"};
-  pids_ = living();
+  pids_.clear();
+  for (const auto& process : processes)
+    if (process.host == launch::inner_agent::host) pids_.insert(process.name.to_string());
   return {};
 }
 
-void launcher::exits(process_id part, const runtime::status& why) {
-  const auto id = world_.whole(part);
-  left_[id] = why;
-  later(0, [this, id] { world_.kill(id); });
+void launcher::start_agent(const policies::host_effects::start_agent& start) {
+  if (start.host == launch::inner_agent::host) return agent_.start(local_now(), start.start);
+  agents_[start.host] = {.start = start.start, .agent = 0};
+  later(world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
+        [this, start] { begin_agent(start.host, start.start); });
+}
+
+void launcher::begin_agent(policies::host_number host, std::uint64_t start) {
+  auto& known = agents_[host];
+  if (ended_ || known.start != start) return;
+  const auto now = world_.time.now();
+  if (world_.dead_hosts[host] > now || world_.cut_hosts[host] > now)
+    return agent_happened(host, {host, launch::agent_event::ended{"the host is not there"}});
+  known.agent = world_.add(
+      [&](process_id id) { return std::make_unique<host_agent>(world_, id, host, start); });
+  world_.net.introduce(id(), known.agent);
+}
+
+// What has started an agent on a host that is cut off ends here; the agent does not know.
+void launcher::end_agent(policies::host_number host) {
+  if (host == launch::inner_agent::host) return agent_.end();
+  auto& known = agents_[host];
+  known.start = 0;
+  const auto agent = std::exchange(known.agent, 0);
+  if (agent != 0 && world_.cut_hosts[host] <= world_.time.now()) world_.kill(agent);
+  agent_happened(host, {host, launch::agent_event::ended{"it was ended"}});
+}
+
+void launcher::agent_happened(policies::host_number, launch::agent_event event) {
+  agent_events_.push_back(std::move(event));
+  turn_soon();
+}
+
+void launcher::send(policies::agent_connection over, const policies::launcher_frame& frame) {
+  if (over == launch::inner_agent::connection) return agent_.send(local_now(), frame);
+  const auto at = links_.find(over);
+  if (at == links_.end()) return;
+  const auto number = at->second.number;
+  tell_over<host_agent>(
+      at->second.agent, number,
+      [number, frame](host_agent& agent, const answer_to&) { agent.hears(number, frame); },
+      [](const sim::answer&) {});
+}
+
+void launcher::close(policies::agent_connection connection) {
+  const auto closed = links_.extract(connection);
+  if (!closed) return;
+  const auto number = closed.mapped().number;
+  tell_over<host_agent>(
+      closed.mapped().agent, number,
+      [number](host_agent& agent, const answer_to&) { agent.closed(number); },
+      [](const sim::answer&) {});
+}
+
+std::vector<launch::agent_event> launcher::take_agent_events() {
+  auto events = agent_.take_events();
+  for (auto& event : std::exchange(agent_events_, {})) events.push_back(std::move(event));
+  return events;
+}
+
+void launcher::agent_connects(std::uint32_t host, process_id agent) {
+  agent_leaves(agent);
+  links_[++last_link_] = {.host = host, .agent = agent, .number = current_asker().number};
+}
+
+void launcher::agent_says(process_id agent, const policies::agent_frame& frame) {
+  for (const auto& [over, link] : links_)
+    if (link.agent == agent)
+      return agent_happened(
+          link.host, {link.host, launch::agent_event::frame{.over = over, .content = frame}});
+}
+
+void launcher::agent_leaves(process_id agent) {
+  for (auto at = links_.begin(); at != links_.end();) {
+    const auto [over, link] = *at;
+    at = link.agent == agent ? links_.erase(at) : std::next(at);
+    if (link.agent == agent)
+      agent_happened(link.host, {link.host, launch::agent_event::disconnected{over}});
+  }
+}
+
+void launcher::control_broke(process_id peer, std::uint32_t) {
+  agent_leaves(peer);
 }
 
 void launcher::peer_lost(process_id peer) {
-  const auto at = std::find_if(running_.begin(), running_.end(),
-                               [&](const auto& entry) { return entry.second == peer; });
-  if (at == running_.end()) return;
-  const auto number = at->first;
-  running_.erase(at);
-  process_exit exit;
-  const auto left = left_.find(peer);
-  exit.kind = left == left_.end() ? process_exit::ending::by_signal
-              : left->second.ok() ? process_exit::ending::clean
-                                  : process_exit::ending::bad_status;
-  exit.text = shell_.core().processes()[number].to_string() + " ended";
-  if (exit.kind == process_exit::ending::bad_status)
-    exit.text += ": " + left->second.to_string();
-  happens([&](auto& turn) { turn.ends.push_back({number, std::move(exit)}); });
-}
-
-void launcher::end(const launch::launched_process& launched_process, bool by_force) {
-  if (living().count(launched_process.process) == 0 ||
-      lives_.at(launched_process.process) != launched_process.incarnation)
-    return;
-  ++world_.killed[shell_.core().processes()[launched_process.process].to_string()];
-  const auto at = running_.find(launched_process.process);
-  if (at == running_.end()) {
-    starting_.at(launched_process.process) = false;  // its program has not begun
-    return;
+  own_.lost(peer);
+  agent_leaves(peer);
+  for (auto& [host, known] : agents_) {
+    if (known.agent != peer) continue;
+    known.agent = 0;
+    agent_happened(host, {host, launch::agent_event::ended{"its agent has ended"}});
   }
-  if (by_force) return world_.kill(at->second);
-  later(world_.chance.between<nanoseconds>(0, signal_most), [this, process = at->second] {
-    world_.net.run_at(process, [this, process] { world_.kill(process); });
-  });
 }
 
 void launcher::watch() {

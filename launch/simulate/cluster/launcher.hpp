@@ -8,9 +8,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "launch/shell/inner_agent.hpp"
 #include "launch/shell/run_shell.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/process.hpp"
 
 namespace tidegate::sim {
@@ -21,7 +24,9 @@ class coordinator_process;
 std::uint32_t host_of_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
                              std::uint32_t rank);
 
-class launcher final : public frameless_process, private launch::run_port {
+class launcher final : public frameless_process,
+                       private launch::run_port,
+                       private host_processes::owner {
  public:
   launcher(world& where, process_id id, std::uint32_t epoch);
   static launcher& of(world& where);
@@ -29,8 +34,13 @@ class launcher final : public frameless_process, private launch::run_port {
   static runtime::expected<std::uint32_t> begin_epoch(world& where);
 
   void start() override;
-  // A process leaves by itself; `why`: ok with exit code 0.
-  void exits(process_id id, const runtime::status& why);
+
+  // An agent connects over a control connection, says something over it, or closes it.
+  void agent_connects(std::uint32_t host, process_id agent);
+  void agent_says(process_id agent, const policies::agent_frame& frame);
+  void agent_leaves(process_id agent);
+
+  bool has_up(std::uint32_t host) const { return shell_.is_up(host); }
 
   // How the run has ended, when every process has.
   struct outcome {
@@ -41,18 +51,26 @@ class launcher final : public frameless_process, private launch::run_port {
 
  private:
   void peer_lost(process_id peer) override;
-  // It sees by other means whether they live.
-  void control_broke(process_id, std::uint32_t) override {}
+  // It sees by other means whether its own processes live.
+  void control_broke(process_id peer, std::uint32_t number) override;
+
+  // Of its own host's processes.
+  void after(nanoseconds delay, std::function<void()> action) override {
+    later(delay, std::move(action));
+  }
+  void happened(policies::agent_report report) override;
+  void all_ended() override { agent_.turn(local_now(), {.all_ended = true}); }
+  bool is_over() const override { return ended_.has_value(); }
+  process_id parent() const override { return id(); }
 
   // What its shell asks for.
-  runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
-  runtime::status spawn_spare(const policies::launch_effects::start_spare& start) override;
-  void end_spare(policies::spare_number number) override;
-  void end_spare_now(policies::spare_number number);
-  std::optional<nanoseconds> take_spare(policies::spare_number number,
-                                        const policies::process_name& name);
-  void end(const launch::launched_process& launched_process, bool by_force) override;
-  std::vector<policies::beat_reading> beats() override { return {}; }
+  void start_agent(const policies::host_effects::start_agent& start) override;
+  void end_agent(policies::host_number host) override;
+  void send(policies::agent_connection over, const policies::launcher_frame& frame) override;
+  void close(policies::agent_connection connection) override;
+  std::vector<launch::agent_event> take_agent_events() override;
+  void starting(const policies::process_name&) override {}
+  void coordinator_listens(std::uint16_t) override {}
   void watch() override;
   void unwatch() override;
   bool watches() const override { return poll_.has_value(); }
@@ -63,18 +81,15 @@ class launcher final : public frameless_process, private launch::run_port {
   void event(const std::string& subject, const std::string& detail) override {
     note(subject + ": " + detail);
   }
-  runtime::status write_pids() override;
+  runtime::status write_pids(const std::vector<launch::live_process>& processes) override;
   void complain(const std::string& text) override { note(text); }
   void show_log(policies::process_number) override {}
   void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
 
-  void happens(const std::function<void(launch::run_turn&)>& action);
   void turn_soon();
   void turn();
   void after_turn();
   void wake_at(std::int64_t when);
-  // With their incarnations.
-  std::map<policies::process_number, std::uint32_t> living() const;
 
   // Its conversation with the coordinator.
   void carry_out(const launch::poll_step& step);
@@ -84,13 +99,29 @@ class launcher final : public frameless_process, private launch::run_port {
   static void put(const launch::launch_question& question, coordinator_process& to,
                   answer_to reply);
 
-  std::unique_ptr<process> make(const policies::process_name& name, process_id id,
-                                const policies::launch_effects::start& start);
-  void begin(const policies::launch_effects::start& start);
-
   std::unique_ptr<disk_view> folder_;  // of the run
+  // How it has to do with the agent of another host.
+  struct agent_start {
+    std::uint64_t start = 0;  // that was asked for last
+    process_id agent = 0;     // that was started by it and lives
+  };
+  struct agent_link {
+    std::uint32_t host = 0;
+    process_id agent = 0;
+    std::uint32_t number = 0;  // of the control connection
+  };
+  void begin_agent(policies::host_number host, std::uint64_t start);
+  void agent_happened(policies::host_number host, launch::agent_event event);
+
+  host_processes own_;
+  launch::inner_agent agent_;
+  std::map<policies::host_number, agent_start> agents_;
+  std::map<policies::agent_connection, agent_link> links_;
+  policies::agent_connection last_link_ = launch::inner_agent::connection;
+  std::vector<launch::agent_event> agent_events_;
   launch::run_shell shell_;
-  launch::run_turn happened_;  // since the last turn
+  launch::run_turn happened_;        // since the last turn
+  launch::agent_turn own_happened_;  // likewise
   bool turn_due_ = false;
   std::optional<launch::poll_shell> poll_;
   std::map<std::uint64_t, launch::launch_question> questions_;
@@ -98,22 +129,7 @@ class launcher final : public frameless_process, private launch::run_port {
   process_id observed_ = 0;  // the coordinator that it has connected to
   std::uint64_t rest_ = 0;   // counts the rests
   bool rests_ = false;
-  std::map<policies::process_number, process_id> running_;
-  std::map<policies::process_number, bool> starting_;        // whether they still may
-  std::map<policies::process_number, std::uint32_t> lives_;  // incarnations
-  std::map<policies::process_number, std::uint32_t> pids_;   // as the run folder has them
-  std::map<process_id, runtime::status> left_;               // by themselves: why
-  struct spare {
-    std::string job;
-    std::uint32_t host = 0;
-    nanoseconds waits_at = 0;  // from when on
-    bool can_copy = false;
-  };
-  std::map<policies::spare_number, spare> spares_;  // that live and have no place
-  std::set<policies::spare_number> spares_started_;
-  std::set<policies::spare_number> spares_taken_;
-  std::uint32_t spawns_to_fail_;
-  std::uint32_t epoch_ = 0;  // that the checker knows of
+  std::set<std::string> pids_;  // as the run folder has them, by name
   std::int64_t waking_ = policies::launch_core::never;
   std::optional<outcome> ended_;
 };

@@ -35,7 +35,7 @@ struct worker_script {
   std::optional<std::uint64_t> keeps_from;  // the first clock at which a worker keeps state
 };
 
-enum class role : std::uint8_t { launcher, coordinator, shard, aggregator, worker };
+enum class role : std::uint8_t { launcher, agent, coordinator, shard, aggregator, worker };
 
 struct death {
   role whose = role::worker;
@@ -62,6 +62,15 @@ struct scaling {
 struct shard_scaling {
   std::uint32_t slots = 1;
   nanoseconds when = 0;
+};
+
+// A host that is not the launcher's dies, with all its processes, or is out of everybody's
+// reach.
+struct host_fault {
+  std::uint64_t pick = 0;  // which, modulo their number
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;  // no agent can be started for so long; or nothing passes
+  bool is_cut = false;    // it lives
 };
 
 // It stops for a while, as by SIGSTOP and SIGCONT.
@@ -118,6 +127,8 @@ struct cluster_plan {
   std::vector<scaling> scalings;
   std::vector<shard_scaling> shard_scalings;
   std::vector<stall> stalls;
+  bool has_agents = false;  // of their own, all hosts but the launcher's
+  std::vector<host_fault> host_faults;
   std::vector<partition> partitions;
   std::vector<link_break> breaks;
   std::vector<control_break> control_breaks;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::sim {
@@ -45,6 +45,7 @@ void world::kill(process_id id) {
 }
 
 void world::end_part(process_id id) {
+  if (auto* const ending = find(id)) ending->ends();
   const auto at = processes_.find(id);
   if (at == processes_.end()) return;
   log.note(time.now(), at->second->name(), "is gone");
@@ -133,7 +134,7 @@ void process::ask_any(process_id to, question_at at, answer_to back) {
         answered(number, {{runtime::errc::unavailable, "nobody is there"}, {}});
       });
   // Who is a member waits for an answer or for the end of whoever is asked, and for no time.
-  if (role_ != role::launcher) return;
+  if (role_ != role::launcher && role_ != role::agent) return;
   later(answer_timeout, [this, number] {
     answered(number, {{runtime::errc::timed_out, "no answer"}, {}});
   });
@@ -177,7 +178,7 @@ void process::on_control_broke(process_id peer, std::uint32_t number) {
 
 void process::expel(const std::string& why) {
   note(why);
-  launcher::of(world_).exits(id_, {runtime::errc::refused, why});
+  host_processes::exits(world_, id_, {runtime::errc::refused, why});
 }
 
 }  // namespace tidegate::sim

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +24,7 @@
 namespace tidegate::sim {
 
 class process;
+class host_processes;
 
 // What outlives the processes of a worker.
 struct kept_record {
@@ -61,6 +63,10 @@ struct world {
       0;  // of journals and epochs, since the run was begun or resumed
   process_id launcher = 0;
   process_id coordinator = 0;
+  // Until when hosts are as host_fault says, by number.
+  std::map<std::uint32_t, nanoseconds> dead_hosts, cut_hosts;
+  std::map<process_id, host_processes*> parents;  // of processes that were started and live
+  std::map<process_id, runtime::status> left;     // by themselves: why
   // By shard, with the epoch of its frames: the latest that has heard of it.
   std::map<std::uint32_t, std::pair<std::uint64_t, process_id>> primaries;
 
@@ -87,6 +93,10 @@ struct world {
   process_id whole(process_id id) const;
   // It, and its parts.
   std::vector<process_id> all_of(process_id id) const;
+  // The coordinator of this epoch is started, for the first time or again.
+  void begin_epoch(std::uint32_t epoch) {
+    if (std::exchange(epoch_, epoch) != epoch) check.begin_epoch(epoch);
+  }
   // As a process of now sees it.
   std::unique_ptr<disk_view> folder(const std::string& job);
   // The file system of the run folder, which has all its files, is full or has room again.
@@ -105,6 +115,7 @@ struct world {
   std::map<process_id, std::string> dead_;        // their addresses
   std::vector<std::unique_ptr<process>> graves_;  // who may be on the stack
   process_id last_ = 0;
+  std::uint32_t epoch_ = 0;
   bool disks_are_full_ = false;
 };
 
@@ -139,6 +150,8 @@ class process : public endpoint {
   void fence(process_id id) const;
 
   virtual void start() = 0;
+  // It is killed in this moment.
+  virtual void ends() {}
   void on_peer_lost(process_id peer) final;
   void on_control_broke(process_id peer, std::uint32_t number) final;
   // Another has its place, or nobody lets it in: it ends.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/coordinator.hpp"
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 
 namespace tidegate::sim {
@@ -93,11 +93,11 @@ void shard_process::report(const policies::checkpoint_report& part) {
 // A death like any other.
 void shard_process::give_up(const runtime::status& why) {
   if (const auto* const whole = world_.find(world_.whole(id()))) ++world_.killed[whole->name()];
-  launcher::of(world_).exits(id(), why);
+  host_processes::exits(world_, id(), why);
 }
 
 void shard_process::leave() {
-  launcher::of(world_).exits(id(), {runtime::errc::unavailable, "it gives up"});
+  host_processes::exits(world_, id(), {runtime::errc::unavailable, "it gives up"});
 }
 
 }  // namespace tidegate::sim

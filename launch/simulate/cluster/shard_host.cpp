@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/coordinator.hpp"
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 
 namespace tidegate::sim {
@@ -37,7 +37,7 @@ void shard_host::ask_to_join(process_id coordinator, answer_to back) {
 void shard_host::gave_up(const runtime::status& why) {
   if (why.code() == runtime::errc::unavailable) ++world_.killed[name()];
   note("could not join: " + why.to_string());
-  launcher::of(world_).exits(id(), why);
+  host_processes::exits(world_, id(), why);
 }
 
 void shard_host::take(const policies::host_call& call) {
@@ -63,7 +63,7 @@ void shard_host::stop(bool rests) {
   for (const auto& [member, part] : parts_)
     if (auto* const home = world_.find_as<endpoint_process>(part); home && rests)
       home->check_rest();
-  launcher::of(world_).exits(id(), {});
+  host_processes::exits(world_, id(), {});
 }
 
 void shard_host::retire(process_id part) {

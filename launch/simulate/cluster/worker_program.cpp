@@ -3,7 +3,7 @@
 
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/draws.hpp"
-#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/worker.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -271,7 +271,7 @@ void worker::finish() {
     if (ended_) return;
     if (!finished.result.ok()) return give_up("finish: " + finished.result.to_string());
     ended_ = true;
-    launcher::of(world_).exits(id(), {});
+    host_processes::exits(world_, id(), {});
   });
 }
 
@@ -287,7 +287,7 @@ void worker::give_up(const std::string& why) {
   auto turn = shell_ ? session_.fail(local_now(), {runtime::errc::cancelled, why})
                      : session_.leave(local_now());
   carry_out(std::move(turn), [this, why](const policies::session_step&) {
-    launcher::of(world_).exits(id(), {runtime::errc::cancelled, why});
+    host_processes::exits(world_, id(), {runtime::errc::cancelled, why});
   });
 }
 

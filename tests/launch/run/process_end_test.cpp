@@ -21,18 +21,29 @@ process_end worker(bool by_signal, int code) {
 TEST(process_end, text_names_the_process_and_how_it_ended) {
   EXPECT_EQ(to_string(worker(true, SIGKILL)),
             "worker 2 of job mlp (pid 47) was killed by SIGKILL");
-  EXPECT_EQ(to_string({1, {process_role::shard, "", 1}, 9, false, 1}),
+  EXPECT_EQ(to_string(process_end{.name = {.role = process_role::shard, .job = "", .index = 1},
+                                  .pid = 9,
+                                  .by_signal = false,
+                                  .code = 1}),
             "shard 1 (pid 9) exited with status 1");
   EXPECT_EQ(to_string(worker(true, 63)),
             "worker 2 of job mlp (pid 47) was killed by signal 63");
 }
 
 TEST(process_end, says_why_a_coordinator_could_not_keep_its_journal) {
-  EXPECT_EQ(to_string({0, {process_role::coordinator, "", 0}, 9, false, 5}),
-            "coordinator 0 (pid 9) exited with status 5: the disk of the run folder is full");
-  EXPECT_EQ(to_string({0, {process_role::coordinator, "", 0}, 9, false, 6}),
-            "coordinator 0 (pid 9) exited with status 6: its files in the run folder cannot be "
-            "used");
+  EXPECT_EQ(
+      to_string(process_end{.name = {.role = process_role::coordinator, .job = "", .index = 0},
+                            .pid = 9,
+                            .by_signal = false,
+                            .code = 5}),
+      "coordinator 0 (pid 9) exited with status 5: the disk of the run folder is full");
+  EXPECT_EQ(
+      to_string(process_end{.name = {.role = process_role::coordinator, .job = "", .index = 0},
+                            .pid = 9,
+                            .by_signal = false,
+                            .code = 6}),
+      "coordinator 0 (pid 9) exited with status 6: its files in the run folder cannot be "
+      "used");
   EXPECT_EQ(to_string(worker(false, 5)), "worker 2 of job mlp (pid 47) exited with status 5");
 }
 

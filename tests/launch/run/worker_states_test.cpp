@@ -23,9 +23,9 @@ class worker_states_test : public testing::Test {
     spec.jobs[1].name = "does_not";
     spec.jobs[1].state_bytes = 0;
   }
-  int prepare(const policies::launch_effects::start& start, const std::string& job = "keeps") {
-    const auto fd = states.prepare(
-        start, {.role = process_role::worker, .job = job, .index = start.process}, token);
+  int prepare(policies::agent_orders::start start, const std::string& job = "keeps") {
+    start.name = {.role = process_role::worker, .job = job, .index = start.process.process};
+    const auto fd = states.prepare(start, token);
     EXPECT_TRUE(fd);
     return fd ? *fd : -2;
   }
@@ -47,28 +47,34 @@ class worker_states_test : public testing::Test {
 };
 
 TEST_F(worker_states_test, is_the_same_for_each_incarnation_and_another_for_each_rank) {
-  const auto first = prepare({.process = 3});
+  const auto first = prepare({.process = {3, 1}});
   EXPECT_EQ(history_of(first), 1U);
-  EXPECT_EQ(prepare({.process = 3, .incarnation = 2}), first);
-  EXPECT_EQ(prepare({.process = 3, .incarnation = 3, .epoch = 2}), first);
-  EXPECT_NE(prepare({.process = 4}), first);
+  EXPECT_EQ(prepare({.process = {3, 2}}), first);
+  EXPECT_EQ(prepare({.process = {3, 3}, .epoch = 2}), first);
+  EXPECT_NE(prepare({.process = {4, 1}}), first);
 }
 
 TEST_F(worker_states_test, is_new_for_a_worker_that_joins) {
-  const auto before = inode_of(prepare({.process = 3}));
-  const auto joined = prepare({.process = 3, .incarnation = 2, .epoch = 2, .joins = true});
+  const auto before = inode_of(prepare({.process = {3, 1}}));
+  const auto joined = prepare({.process = {3, 2}, .epoch = 2, .joins = true});
   EXPECT_NE(inode_of(joined), before);
   EXPECT_EQ(history_of(joined), 1U) << "it has had no state before";
 }
 
 TEST_F(worker_states_test, does_not_pretend_to_know_what_was_before_its_launcher) {
-  EXPECT_EQ(history_of(prepare({.process = 3, .incarnation = 1, .epoch = 2})), 0U);
+  EXPECT_EQ(history_of(prepare({.process = {3, 1}, .epoch = 2})), 0U);
+}
+
+// Its host may be lost, and its state with it.
+TEST_F(worker_states_test, does_not_pretend_to_know_what_was_before_on_another_host) {
+  EXPECT_EQ(history_of(prepare({.process = {3, 2}})), 0U);
 }
 
 TEST_F(worker_states_test, is_nothing_where_nothing_is_kept) {
-  EXPECT_EQ(prepare({.process = 3}, "does_not"), -1);
-  EXPECT_EQ(*states.prepare({.process = 1},
-                            {.role = process_role::shard, .job = "", .index = 0}, token),
+  EXPECT_EQ(prepare({.process = {3, 1}}, "does_not"), -1);
+  EXPECT_EQ(*states.prepare({.process = {1, 1},
+                             .name = {.role = process_role::shard, .job = "", .index = 0}},
+                            token),
             -1);
 }
 

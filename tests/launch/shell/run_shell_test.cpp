@@ -1,15 +1,16 @@
 // What a launcher does of what its core decides, in which order, in a world of words.
 #include "launch/shell/run_shell.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "launch/shell/inner_agent.hpp"
+
 namespace tidegate::launch {
 namespace {
 
-using policies::launch_effects;
-using policies::process_exit;
 using policies::process_role;
 using lines = std::vector<std::string>;
 
@@ -30,18 +31,20 @@ policies::launch_plan small_plan(std::uint32_t spares = 0) {
   return plan;
 }
 
-class world_of_words final : public run_port {
+class world_of_words final : public run_port, public process_port {
  public:
-  runtime::expected<std::string> spawn(const launch_effects::start& start) override {
-    const auto life = std::to_string(start.process) + "." + std::to_string(start.incarnation);
-    if (refuses_.contains(start.process)) {
+  runtime::expected<spawned_process> spawn(
+      const policies::agent_orders::start& start) override {
+    const auto& [process, incarnation] = start.process;
+    const auto life = std::to_string(process) + "." + std::to_string(incarnation);
+    if (refuses_.contains(process)) {
       seen.push_back("no spawn " + life);
       return runtime::fail(runtime::errc::io_error, "no memory");
     }
     seen.push_back("spawn " + life + (start.spare == policies::no_spare ? "" : " as a spare"));
-    return life;
+    return spawned_process{.pid = process, .was_spare = start.spare != policies::no_spare};
   }
-  runtime::status spawn_spare(const launch_effects::start_spare& start) override {
+  runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override {
     seen.push_back("spare " + std::to_string(start.spare));
     return spares;
   }
@@ -52,7 +55,19 @@ class world_of_words final : public run_port {
     seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(process.process) + "." +
                    std::to_string(process.incarnation));
   }
+  void end_all() override { agent.turn(now, {.all_ended = true}); }
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
+  void start_agent(const policies::host_effects::start_agent& start) override {
+    agent.start(now, start.start);
+  }
+  void end_agent(policies::host_number) override { agent.end(); }
+  void send(policies::agent_connection, const policies::launcher_frame& frame) override {
+    agent.send(now, frame);
+  }
+  void close(policies::agent_connection) override {}
+  std::vector<agent_event> take_agent_events() override { return agent.take_events(); }
+  void starting(const policies::process_name&) override {}
+  void coordinator_listens(std::uint16_t) override {}
   void watch() override { watches_ = true; }
   void unwatch() override { watches_ = false; }
   bool watches() const override { return watches_; }
@@ -65,7 +80,7 @@ class world_of_words final : public run_port {
   void finish(poll_shell::job_failures) override { seen.push_back("finish"); }
   runtime::status record_epoch(std::uint32_t) override { return {}; }
   void event(const std::string&, const std::string&) override {}
-  runtime::status write_pids() override {
+  runtime::status write_pids(const std::vector<live_process>&) override {
     seen.push_back("pids");
     return disk;
   }
@@ -75,7 +90,11 @@ class world_of_words final : public run_port {
     seen.push_back("to " + std::to_string(asker) + ": " + line);
   }
 
+  explicit world_of_words(std::uint32_t heartbeat_ms = 0) : agent(*this, heartbeat_ms) {}
   lines take() { return std::exchange(seen, {}); }
+
+  inner_agent agent;
+  std::int64_t now = 0;
 
   lines seen;
   std::set<policies::process_number> refuses_;
@@ -100,44 +119,55 @@ poll_news running_news() {
   return news;
 }
 
-struct running {
-  explicit running(std::uint32_t heartbeat_ms = 0, std::uint32_t spares = 0)
-      : shell(small_plan(spares), world, heartbeat_ms) {
+policies::agent_report death_of(policies::process_number process,
+                                std::uint32_t incarnation = 1) {
+  return policies::agent_reports::ended{
+      .process = {process, incarnation},
+      .exit = {policies::process_exit::ending::by_signal, "it died"}};
+}
+const policies::agent_report coordinator_listens =
+    policies::agent_reports::listens{.process = {0, 1}, .port = 4000, .unusable = {}};
+
+struct launcher_of_words {
+  explicit launcher_of_words(std::uint32_t heartbeat_ms = 0, std::uint32_t spares = 0)
+      : world(heartbeat_ms), shell(small_plan(spares), world, 1) {
     shell.begin(0);
-    run_turn ready;
-    ready.coordinator_ready = true;
-    shell.turn(1, std::move(ready));
-    run_turn turn;
-    turn.news = running_news();
-    shell.turn(2, std::move(turn));
   }
-  void dies(std::int64_t now, policies::process_number process) {
-    run_turn turn;
-    turn.ends.push_back({process, {process_exit::ending::by_signal, "it died"}});
-    shell.turn(now, std::move(turn));
-  }
-  // The answer to the last question about the job's health.
-  void is_told(std::int64_t now, std::uint64_t answered) {
-    run_turn turn;
-    turn.news = running_news();
-    turn.news->answered = answered;
-    shell.turn(now, std::move(turn));
+  void turn(std::int64_t now, run_turn happened,
+            std::vector<policies::agent_report> reports = {}) {
+    world.now = now;
+    world.agent.turn(now, {.link = {}, .frames = {}, .reports = std::move(reports)});
+    shell.turn(now, std::move(happened));
   }
 
   world_of_words world;
   run_shell shell;
 };
 
+struct running : launcher_of_words {
+  explicit running(std::uint32_t heartbeat_ms = 0, std::uint32_t spares = 0)
+      : launcher_of_words(heartbeat_ms, spares) {
+    turn(1, {}, {coordinator_listens});
+    is_told(2, 0);
+  }
+  void dies(std::int64_t now, policies::process_number process) {
+    turn(now, {}, {death_of(process)});
+  }
+  // The answer to the last question about the job's health.
+  void is_told(std::int64_t now, std::uint64_t answered) {
+    run_turn happened;
+    happened.news = running_news();
+    happened.news->answered = answered;
+    turn(now, std::move(happened));
+  }
+};
+
 TEST(run_shell, writes_the_pids_after_spawns_and_before_it_decides_again) {
-  world_of_words world;
-  run_shell shell(small_plan(), world, 0);
-  shell.begin(0);
-  EXPECT_EQ(world.take(), (lines{"spawn 0.1", "pids"}));
-  run_turn ready;
-  ready.coordinator_ready = true;
-  shell.turn(1, std::move(ready));
-  EXPECT_EQ(world.take(), (lines{"spawn 1.1", "spawn 2.1", "pids"}));
-  EXPECT_TRUE(world.watches());
+  launcher_of_words run;
+  EXPECT_EQ(run.world.take(), (lines{"spawn 0.1", "pids"}));
+  run.turn(1, {}, {coordinator_listens});
+  EXPECT_EQ(run.world.take(), (lines{"spawn 1.1", "spawn 2.1", "pids"}));
+  EXPECT_TRUE(run.world.watches());
 }
 
 TEST(run_shell, tells_the_coordinator_which_life_has_ended) {
@@ -192,24 +222,20 @@ TEST(run_shell, a_process_that_cannot_be_started_again_is_tried_later) {
 }
 
 TEST(run_shell, a_launcher_that_was_stopped_hears_before_it_judges) {
-  world_of_words world;
-  run_shell shell(small_plan(), world, 0);
-  shell.begin(0);
-  run_turn ready;
-  ready.coordinator_ready = true;
-  shell.turn(1, std::move(ready));
+  launcher_of_words run;
+  run.turn(1, {}, {coordinator_listens});
   const auto waiting = [&](std::int64_t now) {
     run_turn told;
     told.news = running_news();
     told.news->status.jobs[0].state = policies::job_state::waiting;
     told.news->status.jobs[0].workers_joined = 0;
-    shell.turn(now, std::move(told));
+    run.turn(now, std::move(told));
   };
   waiting(200 * millisecond);
   waiting(100'000 * millisecond);
-  EXPECT_TRUE(shell.core().is_running()) << "what it knows is 100 s old";
+  EXPECT_TRUE(run.shell.core().is_running()) << "what it knows is 100 s old";
   for (auto at = 100'000; at < 131'000; at += 200) waiting(at * millisecond);
-  EXPECT_FALSE(shell.core().is_running()) << "start_timeout is over, as it has seen";
+  EXPECT_FALSE(run.shell.core().is_running()) << "start_timeout is over, as it has seen";
 }
 
 TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
@@ -218,12 +244,12 @@ TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
   run_turn asked;
   asked.requests = {{.asker = 7, .job = "a", .number = 2},
                     {.asker = 8, .job = "a", .number = 3}};
-  run.shell.turn(10, std::move(asked));
+  run.turn(10, std::move(asked));
   EXPECT_EQ(run.world.take(), (lines{"ask 2 of coordinator-a-0.0"}));
   run_turn answered;
   answered.news = running_news();
   answered.news->answers = {{1, {}}};
-  run.shell.turn(20, std::move(answered));
+  run.turn(20, std::move(answered));
   EXPECT_EQ(run.world.take(),
             (lines{"to 7: ok", "ask 2 of coordinator-a-0.0", "spawn 3.1", "pids"}));
 }
@@ -231,10 +257,8 @@ TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
 TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {
   running run(0, 1);
   EXPECT_EQ(run.world.take().back(), "spare 1");
-  run_turn turn;
-  turn.spares_ready = {{.spare = 1, .can_copy = false}};
-  turn.ends.push_back({2, {process_exit::ending::by_signal, "it died"}});
-  run.shell.turn(10, std::move(turn));
+  run.turn(10, {},
+           {policies::agent_reports::spare_ready{.spare = 1, .can_copy = false}, death_of(2)});
   run.world.take();
   run.is_told(20, 1);
   EXPECT_EQ(run.world.take(), (lines{"spawn 2.2 as a spare", "pids"}));
@@ -244,14 +268,12 @@ TEST(run_shell, a_spare_that_cannot_be_started_has_ended) {
   running run(0, 1);
   run.world.take();
   run.world.spares = {runtime::errc::io_error, "no memory"};
-  run_turn turn;
-  turn.spare_ends = {{.spare = 1, .why = "it was killed"}};
-  run.shell.turn(10, std::move(turn));
+  run.turn(10, {}, {policies::agent_reports::spare_ended{.spare = 1, .why = "it was killed"}});
   EXPECT_EQ(run.world.take(), (lines{"spare 2"}));
   const auto pause = policies::supervision_spec().worker.backoff_first_ms * millisecond;
   EXPECT_EQ(run.shell.next_wake(), 10 + pause) << "the second death within its time";
   run.world.spares = {};
-  run.shell.turn(10 + pause, {});
+  run.turn(10 + pause, {});
   EXPECT_EQ(run.world.take(), (lines{"spare 3"}));
 }
 

@@ -32,6 +32,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (runtime::is_bug_of_hosts(bug)) return of.host_faults.high == 0;
+    if (of.host_faults.high > 0) return true;
     if (of.clips > 0 && of.rows > 0) return true;
     if (bug >= runtime::planted_row_call_bug_first) return of.calls == 0 || of.rows == 0;
     if (of.calls > 0 && of.rows > 0) return true;
@@ -177,6 +179,14 @@ INSTANTIATE_TEST_SUITE_P(row_call_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_row_call_bug_first),
                                         static_cast<int>(runtime::planted_row_call_bug_last) +
                                             1));
+// Of the others there is nothing to see but in policies_agent_test.
+INSTANTIATE_TEST_SUITE_P(
+    host_bugs, planted,
+    testing::Values(static_cast<int>(planted_bug::agent_forgets_reports_when_cut_off),
+                    static_cast<int>(planted_bug::orders_not_sent_again),
+                    static_cast<int>(planted_bug::agent_outlives_its_launcher),
+                    static_cast<int>(planted_bug::host_lost_without_its_processes),
+                    static_cast<int>(planted_bug::process_stays_on_lost_host)));
 INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
                          testing::Values(static_cast<int>(runtime::planted_reduction_bug)));
 

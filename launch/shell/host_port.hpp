@@ -1,0 +1,56 @@
+// The world as the shell of a host's agent sees it: the processes of the host, and the
+// launcher. The agent's main thread is an adapter, the simulator another; neither decides
+// anything. One thread; nothing here waits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/protocol/agent_messages.hpp"
+#include "policies/supervision/hang_detector.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+using policies::launched_process;
+
+// A process that has been started.
+struct spawned_process {
+  std::int64_t pid = 0;
+  std::uint64_t started_at = 0;  // as the kernel of the host counts it
+  bool was_spare = false;
+};
+
+class process_port {
+ public:
+  virtual ~process_port() = default;
+
+  // Starts a process, or hands it to the spare that is named, if that lives; its end comes in
+  // agent_turn::ends. Errors: the reason why it cannot be started.
+  virtual runtime::expected<spawned_process> spawn(
+      const policies::agent_orders::start& start) = 0;
+  // Starts a process that waits for a place, or has a spare copy itself;
+  // agent_turn::spares_ready and spare_ends tell how it goes on, until spawn() has handed it
+  // over. Errors: as spawn().
+  virtual runtime::status spawn_spare(const policies::agent_orders::start_spare& start) = 0;
+  // Ends a spare by force; nothing where it has ended, or is no spare any more.
+  virtual void end_spare(policies::spare_number spare) = 0;
+  // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
+  virtual void end(const launched_process& process, bool by_force) = 0;
+  // Ends all processes by force, and what earlier agents of the run have left on the host;
+  // agent_turn::all_ended tells when they are gone.
+  virtual void end_all() = 0;
+  // Returns how often each process that lives has beaten.
+  virtual std::vector<policies::beat_reading> beats() = 0;
+};
+
+// Likewise, with the connection to the launcher.
+class host_port : public process_port {
+ public:
+  // Answered by agent_turn::link.
+  virtual void connect() = 0;
+  virtual void disconnect() = 0;
+  virtual void send(const policies::agent_frame& frame) = 0;
+};
+
+}  // namespace tidegate::launch

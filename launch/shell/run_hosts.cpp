@@ -1,0 +1,223 @@
+#include "launch/shell/run_hosts.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <variant>
+
+#include "launch/shell/inner_agent.hpp"
+#include "policies/model/millisecond.hpp"
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::launch {
+
+using runtime::is_planted;
+using runtime::planted_bug;
+
+namespace reports = policies::agent_reports;
+namespace orders = policies::agent_orders;
+
+run_hosts::run_hosts(const policies::launch_plan& plan, std::uint64_t launcher, run_port& world,
+                     policies::launch_core& core)
+    : world_(world), core_(core) {
+  auto hosts = plan.hosts;
+  if (hosts.empty()) hosts.emplace_back();
+  const auto unreachable = plan.supervision.unreachable_ms * policies::millisecond;
+  for (policies::host_number host = 0; host < hosts.size(); ++host)
+    contacts_.emplace_back(
+        host,
+        policies::host_options{.name = hosts[host].name,
+                               .launcher = launcher,
+                               .unreachable_ns = host == inner_agent::host ? 0 : unreachable,
+                               .start_ns = plan.start_timeout_ms * policies::millisecond});
+}
+
+void run_hosts::begin(std::int64_t now) {
+  now_ = now;
+  for (auto& contact : contacts_) contact.begin(now_, todo_);
+}
+
+void run_hosts::tick(std::int64_t now) {
+  now_ = now;
+  for (auto& contact : contacts_)
+    if (now_ >= contact.next_wake()) contact.tick(now_, todo_);
+}
+
+std::int64_t run_hosts::next_wake() const {
+  auto at = policies::host_contact::never;
+  for (const auto& contact : contacts_) at = std::min(at, contact.next_wake());
+  return at;
+}
+
+void run_hosts::leave() {
+  for (auto& contact : contacts_) contact.leave(now_, todo_);
+}
+
+bool run_hosts::are_gone() const {
+  return std::all_of(contacts_.begin(), contacts_.end(),
+                     [](const auto& contact) { return contact.is_gone(); });
+}
+
+std::vector<live_process> run_hosts::living() const {
+  std::vector<live_process> processes;
+  for (const auto& [number, process] : living_) processes.push_back(process);
+  return processes;
+}
+
+bool run_hosts::carry_out(launch_effects& out) {
+  for (auto& event : world_.take_agent_events()) hear(contacts_[event.host], event);
+  const auto batch = std::exchange(todo_.all, {});
+  for (const auto& effect : batch)
+    std::visit([&](const auto& content) { act(content, out); }, effect);
+  return !batch.empty();
+}
+
+void run_hosts::hear(policies::host_contact& contact, agent_event& event) {
+  if (const auto* lost = std::get_if<agent_event::disconnected>(&event.happened))
+    return contact.disconnected(lost->connection);
+  if (const auto* end = std::get_if<agent_event::ended>(&event.happened))
+    return contact.agent_ended(now_, end->why, todo_);
+  const auto& [over, frame] = std::get<agent_event::frame>(event.happened);
+  if (const auto* hello = std::get_if<policies::agent_frame::hello>(&frame.content))
+    return contact.greeted(now_, over, *hello, frame.taken, todo_);
+  contact.heard(now_, over, frame, todo_);
+}
+
+void run_hosts::order(policies::host_number host, policies::agent_order content) {
+  if (contacts_[host].may_order()) contacts_[host].order(now_, std::move(content), todo_);
+}
+
+// What is about the end of something waits for its turn.
+void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
+  const auto& content = report.content;
+  if (const auto* started = std::get_if<reports::started>(&content)) return take(*started, out);
+  if (const auto* failed = std::get_if<reports::not_started>(&content))
+    return take(*failed, out);
+  if (const auto* port = std::get_if<reports::listens>(&content)) return take(*port, out);
+  later_.push_back(report);
+}
+
+void run_hosts::act(const host_effects::down& host, launch_effects& out) {
+  std::erase_if(later_, [&](const auto& report) { return report.host == host.host; });
+  for (auto at = living_.begin(); at != living_.end();) {
+    const auto process = at->first;
+    const bool was_there = at->second.host == host.host;
+    at = was_there ? living_.erase(at) : std::next(at);
+    if (!was_there) continue;
+    ended_.push_back({process, core_.incarnation(process)});
+    is_changed_ = true;
+  }
+  core_.host_down(now_, host.host, host.why, out);
+}
+
+void run_hosts::act(const launch_effects::start& start) {
+  const auto& name = core_.processes()[start.process];
+  world_.starting(name);
+  if (start.spare != policies::no_spare) placed_[start.process] = start.spare;
+  const orders::start content{.process = {start.process, start.incarnation},
+                              .name = name,
+                              .epoch = start.epoch,
+                              .joins = start.joins,
+                              .spare = start.spare};
+  order(start.host, content);
+  if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
+    order(start.host, content);
+}
+
+void run_hosts::act(const launch_effects::start_spare& start) {
+  order(start.host, orders::start_spare{.spare = start.spare,
+                                        .job = start.job,
+                                        .rank = start.rank,
+                                        .copy_of = start.copy_of});
+}
+
+void run_hosts::act(const launch_effects::end_spare& end) {
+  order(end.host, orders::end_spare{end.spare});
+}
+
+void run_hosts::end(policies::process_number process, bool by_force) {
+  order(core_.host_of(process),
+        orders::end{.process = {process, core_.incarnation(process)}, .by_force = by_force});
+}
+
+bool run_hosts::is_current(const launched_process& process) const {
+  return core_.incarnation(process.process) == process.incarnation;
+}
+
+void run_hosts::take(const reports::started& started, launch_effects& out) {
+  const auto process = started.process.process;
+  if (!is_current(started.process)) return;
+  const auto& name = core_.processes()[process];
+  living_[process] = {.name = name,
+                      .pid = static_cast<int>(started.pid),
+                      .started = started.started_at,
+                      .host = core_.host_of(process)};
+  is_changed_ = true;
+  if (started.was_spare)
+    world_.event("spare_placed",
+                 "spare " + std::to_string(placed_[process]) + " is " + name.to_string());
+  const bool is_first = started.process.incarnation == 1;
+  world_.event(
+      is_first ? "process_started" : "process_restarted",
+      name.to_string() + " pid " + std::to_string(started.pid) +
+          (is_first ? "" : " incarnation " + std::to_string(started.process.incarnation)));
+  core_.started(now_, process, out);
+}
+
+void run_hosts::take(const reports::not_started& failed, launch_effects& out) {
+  is_changed_ = true;
+  if (is_current(failed.process))
+    core_.could_not_start(now_, failed.process.process, failed.why, out);
+}
+
+void run_hosts::take(const reports::listens& coordinator, launch_effects& out) {
+  if (!is_current(coordinator.process)) return;
+  if (coordinator.port == 0) return core_.coordinator_unusable(now_, coordinator.unusable, out);
+  world_.coordinator_listens(coordinator.port);
+  core_.coordinator_ready(now_, out);
+}
+
+// Ends come before spares, and these before hangs: an incarnation that has ended does not hang.
+void run_hosts::take_reports(launch_effects& out) {
+  auto all = std::exchange(later_, {});
+  const auto rank_of = [](const host_effects::reported& report) {
+    const auto& content = report.content;
+    return std::holds_alternative<reports::ended>(content)         ? 0
+           : std::holds_alternative<reports::spare_ready>(content) ? 1
+           : std::holds_alternative<reports::spare_ended>(content) ? 2
+                                                                   : 3;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
+  for (auto& report : all) {
+    if (auto* end = std::get_if<reports::ended>(&report.content)) take(*end, out);
+    if (const auto* ready = std::get_if<reports::spare_ready>(&report.content))
+      take(*ready, out);
+    if (const auto* end = std::get_if<reports::spare_ended>(&report.content)) take(*end, out);
+    if (const auto* hang = std::get_if<reports::hangs>(&report.content)) take(*hang, out);
+  }
+}
+
+void run_hosts::take(reports::ended& end, launch_effects&) {
+  const auto process = end.process.process;
+  if (!is_current(end.process) || living_.erase(process) == 0) return;
+  world_.event("process_ended", end.exit.text);
+  core_.ended(now_, process, std::move(end.exit));
+  ended_.push_back(end.process);
+  is_changed_ = true;
+}
+
+void run_hosts::take(const reports::hangs& hang, launch_effects& out) {
+  if (is_current(hang.process)) core_.hangs(hang.process.process, hang.silent_ns, out);
+}
+
+void run_hosts::take(const reports::spare_ready& spare, launch_effects&) {
+  world_.event("spare_waits", "spare " + std::to_string(spare.spare));
+  core_.spare_ready(spare.spare, spare.can_copy);
+}
+
+void run_hosts::take(const reports::spare_ended& spare, launch_effects& out) {
+  core_.spare_ended(now_, spare.spare, spare.why, out);
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,80 @@
+#include "launch/simulate/cluster/draw_faults.hpp"
+
+#include <algorithm>
+
+namespace tidegate::sim {
+
+void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto deaths = draw(chance, of.deaths);
+  auto shards_left = of.shard_deaths_max;
+  for (std::uint32_t i = 0; i < deaths; ++i) {
+    auto kind = pick(chance, of.mortal);
+    while (kind == role::shard && shards_left == 0) kind = pick(chance, of.mortal);
+    if (kind == role::shard) --shards_left;
+    auto& death = plan.deaths.emplace_back();
+    death = {.whose = kind,
+             .pick = chance.next(),
+             .when = chance.between<nanoseconds>(0, of.deaths_within),
+             .cut_off_for = 0};
+    if (i > 0 && of.together > 0 && chance.chance(of.together))
+      death.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
+    if (kind == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
+      death.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+  }
+}
+
+// Connections that break while both sides live, of frames and of the control plane.
+void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto breaks = draw(chance, of.breaks);
+  for (std::uint32_t i = 0; i < breaks; ++i) {
+    link_break fault{.pick = chance.next(),
+                     .when = chance.between<nanoseconds>(0, of.deaths_within),
+                     .lasts = chance.between<nanoseconds>(0, of.break_max),
+                     .one_way = chance.chance(of.one_way)};
+    if (of.silent_breaks > 0) fault.silent = chance.chance(of.silent_breaks);
+    if (of.lasting_breaks > 0) fault.stays = chance.chance(of.lasting_breaks);
+    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
+      fault.pick = plan.breaks.back().pick;
+    plan.breaks.push_back(fault);
+  }
+  const auto control_breaks = draw(chance, of.control_breaks);
+  for (std::uint32_t i = 0; i < control_breaks; ++i) {
+    plan.control_breaks.push_back(
+        {.pick = chance.next(),
+         .when = chance.between<nanoseconds>(0, of.deaths_within),
+         .lasts = chance.between<nanoseconds>(0, of.control_break_max),
+         .one_hears_late = chance.chance(of.control_one_way)});
+    plan.control_breaks.back().coordinator_late = chance.chance(0.5);
+    if (of.lasting_control_breaks > 0)
+      plan.control_breaks.back().stays = chance.chance(of.lasting_control_breaks);
+  }
+  if (of.unreachable_ms.low < of.unreachable_ms.high)
+    plan.spec.supervision.unreachable_ms = draw(chance, of.unreachable_ms);
+  else
+    plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
+}
+
+// Writes that fail in the run folder.
+void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) {
+  plan.run_disk = of.run_disk;
+  plan.fail_journal = of.fail_journal;
+  if (of.full_disks.high == 0) return;
+  const auto count = draw(chance, of.full_disks);
+  for (std::uint32_t i = 0; i < count; ++i)
+    plan.full_disks.push_back({.when = chance.between<nanoseconds>(0, of.deaths_within),
+                               .lasts = chance.between<nanoseconds>(0, of.full_max),
+                               .stays = chance.chance(of.full_stays)});
+}
+
+void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan) {
+  if (of.host_faults.high == 0) return;
+  plan.has_agents = true;
+  const auto faults = draw(chance, of.host_faults);
+  for (std::uint32_t i = 0; i < faults; ++i)
+    plan.host_faults.push_back({.pick = chance.next(),
+                                .when = chance.between<nanoseconds>(0, of.deaths_within),
+                                .lasts = chance.between<nanoseconds>(0, of.host_fault_max),
+                                .is_cut = chance.chance(of.cut_hosts)});
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,29 @@
+// What goes wrong in a cluster, for draw_plan(): parts of it, which are called in one order, as
+// they draw from one chance.
+#pragma once
+
+#include <vector>
+
+#include "launch/simulate/cluster/draw_plan.hpp"
+#include "launch/simulate/cluster/draws.hpp"
+
+namespace tidegate::sim {
+
+template <class Number>
+Number draw(draws& chance, const range<Number>& of) {
+  return chance.between(of.low, of.high);
+}
+
+template <class Value>
+const Value& pick(draws& chance, const std::vector<Value>& from) {
+  return from[static_cast<std::size_t>(chance.below(from.size()))];
+}
+
+// From 1 to `most`: its logarithm is uniform.
+
+void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan);
+void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan);
+void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan);
+void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan);
+
+}  // namespace tidegate::sim
