@@ -27,14 +27,17 @@ void frame_gate::send(peer_id peer, const frame_header& header) {
 void frame_gate::send(peer_id peer, const frame_header& header,
                       std::span<const std::byte> payload, std::uint64_t priority,
                       send_token done, std::shared_ptr<late_answer> late) {
-  held_frame frame{.kind = held_kind::payload,
-                   .peer = peer,
-                   .header = header,
-                   .payload = payload,
-                   .priority = priority,
-                   .done = done,
-                   .late = std::move(late)};
-  is_open() ? go(frame) : hold(std::move(frame));
+  if (is_open()) {
+    if (late) late->finish(functions_);
+    return sender_.send(peer, header, payload, priority, done);
+  }
+  hold({.kind = held_kind::payload,
+        .peer = peer,
+        .header = header,
+        .payload = payload,
+        .priority = priority,
+        .done = done,
+        .late = std::move(late)});
 }
 
 void frame_gate::send_parameters(peer_id peer, const frame_header& header, std::uint32_t slot,
@@ -110,6 +113,7 @@ void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
   for (auto& frame : held_.items()) {
     if (frame.is_dropped || frame.peer != peer) continue;
     frame.is_dropped = true;
+    frame.late.reset();
     if (frame.done != 0) tokens.push_back(frame.done);
   }
   sender_.drop(peer, tokens);
@@ -119,7 +123,7 @@ void frame_gate::drop(peer_id peer, std::vector<send_token>& tokens) {
 void frame_gate::let_go() {
   const auto ended = memory_.work().ended();
   while (!held_.empty() && held_.front().after <= ended) {
-    const auto frame = held_.front();  // a copy: a call may hand another one over
+    const auto frame = std::move(held_.front());  // a call may hand another one over
     held_.pop();
     if (!frame.is_dropped) go(frame);
   }

@@ -1,7 +1,7 @@
 /* A plugin: functions of your own that shards run where the parameters are.
  *
- *   cc -std=c11 -O2 -shared -fPIC -I include -o libcount_between.so
- * examples/plugin/count_between.c
+ *   cd examples/plugin
+ *   cc -std=c11 -O2 -shared -fPIC -I ../../include -o libcount_between.so count_between.c
  *
  * In the cluster file `cluster: {plugins: [./libcount_between.so]}`, and in a worker
  * t.call("count_between", -0.1, 0.1), or session.call(table, "moments").

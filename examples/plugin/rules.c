@@ -1,7 +1,7 @@
 /* A plugin: an optimizer, a step of whole rows and a reduction of your own, which shards run.
  *
- *   cc -std=c11 -O2 -ffp-contract=off -shared -fPIC -I include -o librules.so
- * examples/plugin/rules.c -lm
+ *   cd examples/plugin
+ *   cc -std=c11 -O2 -ffp-contract=off -shared -fPIC -I ../../include -o librules.so rules.c -lm
  *
  * In the cluster file `cluster: {plugins: [./librules.so]}`, and of a job or table
  *

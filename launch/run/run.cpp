@@ -109,9 +109,9 @@ void run::wait() {
   requests_.add_to(fds);
   const auto wake =
       std::min({shell_.next_wake(), agent_.next_wake(), faults_.next_wake(shell_.core())});
-  auto ms = wait_ms_max;
+  auto ms = processes_.has_news() ? 0 : wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
-  if (wake != policies::launch_core::never)
+  if (wake != policies::launch_core::never && ms > 0)
     ms = std::clamp<std::int64_t>(
         (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
         wait_ms_max);
@@ -202,8 +202,11 @@ void run::event(const std::string& subject, const std::string& detail) {
   journal_.event(subject, detail);
 }
 
+// Pids of other machines mean nothing here.
 runtime::status run::write_pids(const std::vector<live_process>& processes) {
-  return journal_.write("pids.json", pids_json(processes));
+  auto own = processes;
+  std::erase_if(own, [](const auto& process) { return process.host != inner_agent::host; });
+  return journal_.write("pids.json", pids_json(own));
 }
 
 void run::show_log(policies::process_number process) {

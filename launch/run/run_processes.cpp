@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <utility>
 
-#include "runtime/process/process_stat.hpp"
-
 namespace tidegate::launch {
 
 namespace orders = policies::agent_orders;
@@ -65,9 +63,8 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
                        programs_.request(process, identity_, log, descriptors));
   beats_.started(start.process.process);
   if (!pid) return runtime::fail(pid.error());
-  const auto stat = runtime::stat_of(*pid);  // it is there until it is reaped
   return spawned_process{
-      .pid = *pid, .started_at = stat ? stat->started : 0, .was_spare = was_spare};
+      .pid = *pid, .started_at = table_.list().back().started, .was_spare = was_spare};
 }
 
 runtime::expected<pid_t> run_processes::give_place(const orders::start& start,
@@ -108,6 +105,7 @@ void run_processes::end(const launched_process& process, bool by_force) {
 void run_processes::end_all() {
   table_.end_all();
   spares_.end_all();
+  states_.forget();
   is_ending_all_ = true;
 }
 
@@ -121,7 +119,7 @@ void run_processes::read(agent_turn& into) {
   if (auto word = ready_.read())
     into.reports.emplace_back(reports::listens{
         .process = coordinator_, .port = word->port, .unusable = std::move(word->unusable)});
-  if (is_ending_all_ && table_.list().empty() && spares_.empty()) {
+  if (has_news()) {
     is_ending_all_ = false;
     into.all_ended = true;
   }

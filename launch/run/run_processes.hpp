@@ -43,6 +43,8 @@ class run_processes final : public process_port {
 
   // Adds what has become of processes and spares since the last call to the turn.
   void read(agent_turn& into);
+  // Returns true if read() has something to tell that no descriptor shows.
+  bool has_news() const { return is_ending_all_ && table_.list().empty() && spares_.empty(); }
   // Nobody of the epoch before lives.
   void begin_epoch() { ready_.close(); }
   // As process_table::signal.

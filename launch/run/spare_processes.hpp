@@ -38,7 +38,7 @@ class spare_processes {
   bool has(pid_t pid) const;
   // Ends the spare (SIGKILL), if it lives.
   void end(policies::spare_number number);
-  // Ends all of them (SIGKILL); those that are told of again have not ended.
+  // Ends all of them (SIGKILL); read() tells when each has ended.
   void end_all();
   bool empty() const noexcept { return spares_.empty(); }
   // Adds what has happened to spares since the last call.

@@ -18,6 +18,9 @@ class worker_states {
   // `spec` outlives it.
   explicit worker_states(const policies::cluster_spec& spec) : spec_(spec) {}
 
+  // What was kept is of no use any more.
+  void forget() { files_.clear(); }
+
   // Returns the descriptor that a process which is about to be started inherits: of the file of
   // its rank, or of a new one where the rank has none yet or joins anew; -1 where it keeps no
   // state. Errors: io_error.

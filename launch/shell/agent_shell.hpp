@@ -45,7 +45,6 @@ class agent_shell {
   // has asked for it.
   bool is_over() const noexcept { return core_.is_over(); }
   const std::string& why() const noexcept { return why_; }
-  bool expects_beats() const { return hangs_.next_look() != policies::hang_detector::never; }
 
  private:
   using effects = policies::agent_effects;

@@ -26,19 +26,18 @@ class process_port {
   virtual ~process_port() = default;
 
   // Starts a process, or hands it to the spare that is named, if that lives; its end comes in
-  // agent_turn::ends. Errors: the reason why it cannot be started.
+  // agent_turn::reports. Errors: the reason why it cannot be started.
   virtual runtime::expected<spawned_process> spawn(
       const policies::agent_orders::start& start) = 0;
-  // Starts a process that waits for a place, or has a spare copy itself;
-  // agent_turn::spares_ready and spare_ends tell how it goes on, until spawn() has handed it
-  // over. Errors: as spawn().
+  // Starts a process that waits for a place, or has a spare copy itself; agent_turn::reports
+  // tell how it goes on, until spawn() has handed it over. Errors: as spawn().
   virtual runtime::status spawn_spare(const policies::agent_orders::start_spare& start) = 0;
   // Ends a spare by force; nothing where it has ended, or is no spare any more.
   virtual void end_spare(policies::spare_number spare) = 0;
   // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
   virtual void end(const launched_process& process, bool by_force) = 0;
-  // Ends all processes by force, and what earlier agents of the run have left on the host;
-  // agent_turn::all_ended tells when they are gone.
+  // Ends all processes by force, spares too, and forgets what workers have kept;
+  // agent_turn::all_ended tells when they are gone, in a later turn.
   virtual void end_all() = 0;
   // Returns how often each process that lives has beaten.
   virtual std::vector<policies::beat_reading> beats() = 0;

@@ -18,8 +18,8 @@ class inner_agent final : private host_port {
   inner_agent(process_port& processes, std::uint32_t heartbeat_timeout_ms)
       : processes_(processes), heartbeat_timeout_ms_(heartbeat_timeout_ms) {}
 
-  // run_port::start_agent(), end_agent(), send(). What they lead to is in take_events() when
-  // they return, but for what processes do later.
+  // run_port::start_agent(), end_agent(), send(). What the agent answers is in take_events()
+  // when they return; what processes do comes with a later turn().
   void start(std::int64_t now, std::uint64_t start);
   void end();
   void send(std::int64_t now, const policies::launcher_frame& frame);
@@ -27,7 +27,6 @@ class inner_agent final : private host_port {
   void turn(std::int64_t now, agent_turn happened);
   std::vector<agent_event> take_events() { return std::exchange(events_, {}); }
   std::int64_t next_wake() const;
-  bool expects_beats() const { return shell_ && shell_->expects_beats(); }
 
   static constexpr policies::host_number host = 0;
   static constexpr policies::agent_connection connection = 1;

@@ -1,7 +1,6 @@
 #include "launch/shell/run_hosts.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <variant>
 
@@ -97,15 +96,12 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
   later_.push_back(report);
 }
 
+// Of those that were started there the coordinator may know one of which nothing was reported.
 void run_hosts::act(const host_effects::down& host, launch_effects& out) {
   std::erase_if(later_, [&](const auto& report) { return report.host == host.host; });
-  for (auto at = living_.begin(); at != living_.end();) {
-    const auto process = at->first;
-    const bool was_there = at->second.host == host.host;
-    at = was_there ? living_.erase(at) : std::next(at);
-    if (!was_there) continue;
+  for (const auto process : core_.processes_on(host.host)) {
     ended_.push_back({process, core_.incarnation(process)});
-    is_changed_ = true;
+    is_changed_ |= living_.erase(process) > 0;
   }
   core_.host_down(now_, host.host, host.why, out);
 }
@@ -165,7 +161,6 @@ void run_hosts::take(const reports::started& started, launch_effects& out) {
 }
 
 void run_hosts::take(const reports::not_started& failed, launch_effects& out) {
-  is_changed_ = true;
   if (is_current(failed.process))
     core_.could_not_start(now_, failed.process.process, failed.why, out);
 }

@@ -30,7 +30,7 @@ class run_hosts {
   bool carry_out(launch_effects& out);
   // Tells the core of ends, spares and hangs that were reported.
   void take_reports(launch_effects& out);
-  bool has_reports() const noexcept { return !later_.empty(); }
+  bool has_reports() const noexcept { return !later_.empty() || !ended_.empty(); }
 
   void act(const launch_effects::start& start);
   void act(const launch_effects::start_spare& start);

@@ -48,6 +48,7 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   pass_time(now);
   keep_pids();
   hosts_.tick(now_);
+  if (conclusion_) return carry_out();  // agents leave; nothing else is decided
   take_signals(happened.signals);
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));

@@ -1,14 +1,18 @@
 // What the agent of a host decides: when it reaches for its launcher, which orders it carries
 // out and what it reports, whose orders it follows, and when it ends everything.
 //
-//   apart --connected--> greeting --welcome--> following <--> apart
-//                            \___of another launcher___> clearing --all gone--> greeting
-//   no word for `unreachable`, closed(), an order to leave: clearing --all gone--> over
+//   open --welcome of another launcher--> clearing --all gone--> open, follows that one
+//   open, clearing --no word for `unreachable`, dismissed, closed(), an order to leave-->
+//   leaving --all gone--> over
+//
+// While it is open it connects, again and again, says hello, and follows the launcher that
+// welcomes it by the name that it knows.
 //
 // Processes of a host outlive neither their agent (their kernel ends them with it) nor the
 // launcher that they belong to: an agent that has heard nothing of it for `unreachable` ends
-// them, as the launcher counts them as dead by then and starts others in their places. So does
-// an agent that a later launcher of the run finds: that one begins anew from a checkpoint.
+// them, and the launcher counts them as dead when it has heard nothing for as long, and starts
+// others in their places. So does an agent that a later launcher of the run finds: that one
+// begins anew from a checkpoint.
 //
 // Each call appends effects, which the shell carries out in their order. One thread; time is an
 // argument: nanoseconds of a clock that never goes back.
@@ -45,8 +49,7 @@ struct agent_effects {
   struct carry_out {
     agent_order order;
   };
-  // End all processes by force, and what earlier launchers and agents of the run have left on
-  // the host; answered by all_ended(). Their ends are not reported.
+  // End all processes by force; answered by all_ended(). Their ends are not reported.
   struct end_all {};
   // The agent's work is over; `why`: empty where it was asked to go.
   struct quit {

@@ -109,6 +109,10 @@ host_number launch_core::host_of(process_number process) const {
   return state_->hosts.host_of(process);
 }
 
+std::vector<process_number> launch_core::processes_on(host_number host) const {
+  return state_->hosts.processes_on(host);
+}
+
 std::uint32_t launch_core::incarnation(process_number process) const {
   return state_->processes.incarnation(process);
 }

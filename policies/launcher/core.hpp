@@ -100,6 +100,8 @@ class launch_core {
   const std::vector<process_name>& processes() const noexcept;
   // Returns the host where the process was started last.
   host_number host_of(process_number process) const;
+  // Returns the processes that live on the host, or are to be started there.
+  std::vector<process_number> processes_on(host_number host) const;
   // Returns the incarnation of the last process that was started, or is to be started next,
   // under this number.
   std::uint32_t incarnation(process_number process) const;

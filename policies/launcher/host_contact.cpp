@@ -30,6 +30,7 @@ void host_contact::send(std::int64_t now, Content content, host_effects& out) {
 
 void host_contact::begin(std::int64_t now, host_effects& out) {
   start_ = options_.launcher;
+  heard_at_ = now;
   if (options_.starts_agent) start_agent(now, out);
 }
 
@@ -60,9 +61,9 @@ void host_contact::greeted(std::int64_t now, agent_connection over,
                            const agent_frame::hello& hello, std::uint64_t taken,
                            host_effects& out) {
   if (!admits(over, hello, out)) return;
-  const bool follows = hello.launcher == options_.launcher;
-  if (phase_ == phase::up && (!follows || hello.agent != agent_))
+  if (phase_ == phase::up && (hello.launcher != options_.launcher || hello.agent != agent_))
     go_down("another agent has taken the place of its agent", out);
+  const bool follows = hello.launcher == options_.launcher;
   if (connection_ != 0 && connection_ != over)
     out.all.emplace_back(host_effects::close{connection_});
   connection_ = over;
@@ -136,7 +137,7 @@ void host_contact::leave(std::int64_t now, host_effects& out) {
   if (std::exchange(is_leaving_, true)) return;
   start_at_ = never;
   if (may_order()) order(now, agent_orders::leave{}, out);
-  end_at_ = now + options_.unreachable_ns;
+  if (options_.unreachable_ns > 0) end_at_ = now + options_.unreachable_ns;
   if (!is_up() || connection_ == 0) end_by_force(out);
 }
 
@@ -158,7 +159,7 @@ void host_contact::tick(std::int64_t now, host_effects& out) {
                 std::to_string(options_.unreachable_ns / millisecond) +
                 " ms (supervision.unreachable)",
             out);
-    heard_at_ = now - options_.start_ns;  // what has started it may wait as long for it
+    heard_at_ = now - options_.start_ns;  // what has started the agent is ended now
   }
   if (is_up() || now < heard_at_ + options_.start_ns) return sign(now, out);
   if (phase_ == phase::starting)

@@ -1,9 +1,9 @@
 // A host as the launcher knows it: whether its agent is there, what it was ordered to do, and
 // what it has reported. The counterpart of agent_core (policies/agent/core.hpp).
 //
-//   starting --hello of an agent that follows us--> up <--connection breaks--> up, apart
+//   starting, away --hello of an agent that follows this launcher--> up
 //   up --no word for `unreachable`, or the agent ends, or another one says hello--> away
-//   away --an agent that follows us--> up
+//   starting --the agent ends, or has not said hello within `start_timeout`--> away
 //
 // What is ordered before the agent is up waits for it; away, nothing is ordered, and what was
 // is forgotten with the processes of the host. An agent that ends is started again, after a
@@ -96,7 +96,6 @@ class host_contact {
   void tick(std::int64_t now, host_effects& out);
   std::int64_t next_wake() const;
 
-  const std::string& name() const noexcept { return options_.name; }
   bool is_up() const noexcept { return phase_ == phase::up; }
   // Returns true if processes may be ordered here: it is up, or is expected to come up soon.
   bool may_order() const noexcept { return phase_ == phase::starting || is_up(); }

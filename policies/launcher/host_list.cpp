@@ -45,6 +45,13 @@ bool host_list::is_on(process_number process, host_number host) const {
   return lives && host_of(process) == host;
 }
 
+std::vector<process_number> host_list::processes_on(host_number host) const {
+  std::vector<process_number> all;
+  for (process_number process = 0; process < state_.processes.size(); ++process)
+    if (is_on(process, host)) all.push_back(process);
+  return all;
+}
+
 // Processes that live there and have another home.
 std::uint32_t host_list::guests_of(host_number host) const {
   std::uint32_t count = 0;
@@ -81,9 +88,7 @@ std::optional<host_number> host_list::choose(process_number process) const {
   std::tuple<bool, std::uint32_t> rank_of_best;
   for (host_number host = 0; host < hosts_.size(); ++host) {
     if (!is_usable(host) || !has_room(host)) continue;
-    std::uint32_t load = 0;
-    for (process_number other = 0; other < state_.processes.size(); ++other)
-      load += is_on(other, host) ? 1 : 0;
+    const auto load = static_cast<std::uint32_t>(processes_on(host).size());
     const std::tuple rank(has_chain_of(host, name), load);
     if (best && rank >= rank_of_best) continue;
     best = host;
@@ -106,12 +111,10 @@ void host_list::down(std::int64_t now, host_number host, const std::string& why,
   auto& at = hosts_[host];
   const bool is_first = !at.was_up && at.lost.empty();
   at.lost = why;
-  at.lost_at = now;
   out.all.emplace_back(launch_effects::note{"host_lost", why});
   if (is_first && state_.lifecycle.is(run_phase::starting))
     state_.lifecycle.end(now, run_outcome::job_failed, why, out);
-  for (process_number process = 0; process < state_.processes.size(); ++process) {
-    if (!is_on(process, host)) continue;
+  for (const auto process : processes_on(host)) {
     if (state_.processes.is(process, process_state::starting))
       state_.processes.started(process);
     state_.exits.ended(now, process,
@@ -123,24 +126,22 @@ void host_list::down(std::int64_t now, host_number host, const std::string& why,
 
 void host_list::check(std::int64_t now, launch_effects& out) {
   if (!state_.lifecycle.is_active()) return;
-  for (const auto process : state_.restarts.unplaced()) {
-    const auto& name = state_.processes.name(process);
-    const auto& home = hosts_[home_of(name)];
-    if (home.lost.empty() || now < home.lost_at + state_.start_timeout) continue;
-    return state_.lifecycle.end(now, run_outcome::process_died,
-                                "no host can take " + name.to_string() + " (hosts.*.room): " +
-                                    home.lost + ", and is not back within " +
-                                    state_.plan.start_timeout_text + " (cluster.start_timeout)",
-                                out);
+  for (const auto& waiting : state_.restarts.unplaced()) {
+    const auto& name = state_.processes.name(waiting.process);
+    if (!waiting.since || now < *waiting.since + state_.start_timeout) continue;
+    return state_.lifecycle.end(
+        now, run_outcome::process_died,
+        "no host has had room for " + name.to_string() + " for " +
+            state_.plan.start_timeout_text +
+            " (hosts.*.room, cluster.start_timeout): " + hosts_[home_of(name)].lost,
+        out);
   }
 }
 
 std::int64_t host_list::next_wake() const {
   auto wake = never;
-  for (const auto process : state_.restarts.unplaced()) {
-    const auto& home = hosts_[home_of(state_.processes.name(process))];
-    if (!home.lost.empty()) wake = std::min(wake, home.lost_at + state_.start_timeout);
-  }
+  for (const auto& waiting : state_.restarts.unplaced())
+    if (waiting.since) wake = std::min(wake, *waiting.since + state_.start_timeout);
   return wake;
 }
 

@@ -32,6 +32,7 @@ class host_list {
   // The process is to be started there.
   void place(process_number process, host_number host);
   host_number host_of(process_number process) const;
+  std::vector<process_number> processes_on(host_number host) const;
   // Returns the host's name as the cluster has it: that of the worker's home, or of where it
   // was moved to.
   std::string name_at(process_number worker) const;
@@ -43,7 +44,6 @@ class host_list {
   struct host_state {
     bool was_up = false;
     std::string lost;  // why it is; empty: it may be used
-    std::int64_t lost_at = 0;
   };
 
   std::uint32_t guests_of(host_number host) const;

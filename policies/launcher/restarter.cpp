@@ -131,25 +131,24 @@ void restarter::start_rested(std::int64_t now, launch_effects& out) {
     else  // its job has ended meanwhile
       state_.processes.set(resting.process, process_state::gone);
   }
-  for (const auto& waiting : std::exchange(unplaced_, {})) {
-    const bool is_first = state_.processes.incarnation(waiting.process) == 1 || waiting.joins;
-    if (is_first || comes_back(waiting.process))
+  for (auto& waiting : std::exchange(unplaced_, {})) {
+    const auto since = waiting.since.value_or(now);
+    const bool is_needed = !waiting.comes_back || comes_back(waiting.process);
+    if (is_needed)
       state_.processes.start(waiting.process, out, waiting.joins);
     else
       state_.processes.set(waiting.process, process_state::gone);
+    if (unplaced_.empty() || unplaced_.back().process != waiting.process) continue;
+    unplaced_.back().since = since;
+    unplaced_.back().comes_back = waiting.comes_back;
   }
 }
 
 void restarter::wait_for_host(process_number process, bool joins) {
   TIDEGATE_RARE("launcher: a process waits for a host");
+  const bool was_resting = state_.processes.is(process, process_state::resting);
   state_.processes.set(process, process_state::resting);
-  unplaced_.push_back({process, joins});
-}
-
-std::vector<process_number> restarter::unplaced() const {
-  std::vector<process_number> all;
-  for (const auto& waiting : unplaced_) all.push_back(waiting.process);
-  return all;
+  unplaced_.push_back({.process = process, .joins = joins, .comes_back = was_resting});
 }
 
 void restarter::forget(process_number process) {

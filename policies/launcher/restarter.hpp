@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class restarter {
   // died together, or the primary died before a replica had everything. All go back, or the run
   // ends.
   void shard_lost(std::int64_t now, const std::string& why, launch_effects& out);
-  // No host can take the process now: it is started when one can.
+  // No host can take the process now: it is started when one can, or nobody needs it any more.
   void wait_for_host(process_number process, bool joins);
   // Starts the processes whose pause is over, and those that waited for a host, unless nobody
   // needs them any more.
@@ -42,8 +43,14 @@ class restarter {
   // Takes a process, or all processes, out of those that rest.
   void forget(process_number process);
   void forget();
-  // Returns the processes that wait for a host.
-  std::vector<process_number> unplaced() const;
+  // Processes that wait for a host, and since when, as of the last start_rested().
+  struct unplaced_process {
+    process_number process = 0;
+    bool joins = false;
+    bool comes_back = false;  // else it is started in its turn
+    std::optional<std::int64_t> since = std::nullopt;
+  };
+  const std::vector<unplaced_process>& unplaced() const noexcept { return unplaced_; }
 
   // Returns true if a process that dies now is to be started again.
   bool comes_back(process_number process) const;
@@ -57,10 +64,6 @@ class restarter {
   launcher_state& state_;
   std::vector<restart_intensity> intensities_;  // by process
   std::vector<timed_process> resting_;
-  struct unplaced_process {
-    process_number process = 0;
-    bool joins = false;
-  };
   std::vector<unplaced_process> unplaced_;  // they rest
   process_number last_shard_death_ = 0;     // of those that were to come back
 };

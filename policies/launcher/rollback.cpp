@@ -63,8 +63,9 @@ void rollback::renewed(std::int64_t now, const runtime::status& result, launch_e
 }
 
 std::int64_t rollback::next_wake() const {
-  const bool nobody_lives =
-      state_.lifecycle.is(run_phase::clearing) && state_.processes.alive().empty();
+  const bool nobody_lives = state_.lifecycle.is(run_phase::clearing) &&
+                            state_.processes.alive().empty() &&
+                            !state_.processes.any_starting();
   return nobody_lives ? back_at_ : never;
 }
 

@@ -30,8 +30,6 @@ class message_outbox {
     auto number = first_;
     for (const auto& message : kept_) visit_message(number++, message);
   }
-  std::uint64_t last() const noexcept { return first_ + kept_.size() - 1; }
-  bool empty() const noexcept { return kept_.empty(); }
   // Begins anew with another receiver, who has taken nothing.
   void clear() { *this = {}; }
 

@@ -55,12 +55,14 @@ class FaultTest(ClusterTest):
 
     def kill_now_and_then(self, run, role, kills, seed, pause=(0.05, 0.4)):
         """Kills random processes of a role, each time another life of it, until there were so many or the
-        run has ended. Returns how many."""
+        run ends. Returns how many."""
         chance = random.Random(seed)
         self.wait_for_a_clock(run)
         killed = set()
         while len(killed) < kills and run.process.poll() is None:
             time.sleep(chance.uniform(*pause))  # when, not whether: the moment is what is drawn
+            if self.count_events(run, "ending") > 0:
+                break  # those that live are on their way out
             living = [p["pid"] for p in run.processes()
                       if p["role"] == role and p["pid"] not in killed and alive(p["pid"])]
             if not living:

@@ -75,6 +75,11 @@ void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan) {
                                 .when = chance.between<nanoseconds>(0, of.deaths_within),
                                 .lasts = chance.between<nanoseconds>(0, of.host_fault_max),
                                 .is_cut = chance.chance(of.cut_hosts)});
+  if (of.small_hosts == 0) return;
+  for (std::size_t host = 0; host < plan.spec.hosts.size(); ++host)
+    plan.room.push_back(chance.chance(of.small_hosts)
+                            ? std::optional(chance.between<std::uint32_t>(0, 2))
+                            : std::nullopt);
 }
 
 }  // namespace tidegate::sim

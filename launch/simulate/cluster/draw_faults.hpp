@@ -19,8 +19,6 @@ const Value& pick(draws& chance, const std::vector<Value>& from) {
   return from[static_cast<std::size_t>(chance.below(from.size()))];
 }
 
-// From 1 to `most`: its logarithm is uniform.
-
 void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan);
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan);
 void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan);

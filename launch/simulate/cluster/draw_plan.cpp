@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t small_chunk_bytes = runtime::limits::chunk_bytes_min;
 
+// From 1 to `most`: its logarithm is uniform.
 std::uint64_t draw_size(draws& chance, std::uint64_t most) {
   constexpr auto steps = std::uint64_t{1} << 32U;
   const auto share = static_cast<double>(chance.below(steps + 1)) / static_cast<double>(steps);

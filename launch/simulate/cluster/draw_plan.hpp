@@ -85,7 +85,8 @@ struct scenario {
   double spares_die = 0;                     // share of those without a place
   range<std::uint32_t> host_faults{0, 0};    // of hosts that have agents of their own, if any
   nanoseconds host_fault_max = 20 * second;
-  double cut_hosts = 0;  // share of those that live, and are out of reach
+  double cut_hosts = 0;    // share of those that live, and are out of reach
+  double small_hosts = 0;  // share of hosts that have room for few of others' processes
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};

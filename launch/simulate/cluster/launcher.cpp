@@ -21,9 +21,11 @@ using policies::process_role;
 namespace {
 
 // All hosts have agents, and any process that there may be has a home.
-void set_hosts(const policies::cluster_spec& spec, policies::launch_plan& plan) {
+void set_hosts(const cluster_plan& of, policies::launch_plan& plan) {
+  const auto& spec = of.spec;
   for (std::uint32_t host = 0; host < spec.hosts.size(); ++host)
-    plan.hosts.push_back({.name = "h" + std::to_string(host), .room = {}});
+    plan.hosts.push_back({.name = "h" + std::to_string(host),
+                          .room = of.room.empty() ? std::nullopt : of.room[host]});
   auto names = plan.processes;
   const auto of_shards = policies::processes_of(spec.shards, spec.shards, spec.replicas);
   names.insert(names.end(), of_shards.begin(), of_shards.end());
@@ -63,7 +65,7 @@ policies::launch_plan plan_of(const cluster_plan& of, std::uint32_t epoch) {
       plan.jobs.back().hosts.push_back("h" + std::to_string(host_of_worker(spec, job, rank)));
   }
   plan.supervision = spec.supervision;
-  if (of.has_agents) set_hosts(spec, plan);
+  if (of.has_agents) set_hosts(of, plan);
   return plan;
 }
 
@@ -87,7 +89,8 @@ runtime::expected<std::uint32_t> launcher::begin_epoch(world& where) {
 launcher::launcher(world& where, process_id id, std::uint32_t epoch)
     : frameless_process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
-      own_(where, *this, std::nullopt),
+      own_(where, *this,
+           where.plan.has_agents ? std::optional(launch::inner_agent::host) : std::nullopt),
       agent_(own_, 0),
       shell_(plan_of(where.plan, epoch), *this, id) {}
 
@@ -144,7 +147,7 @@ void launcher::after_turn() {
     ended_ = {end->outcome, end->reason};
     return note("the run has ended: " + (end->reason.empty() ? "done" : end->reason));
   }
-  wake_at(shell_.next_wake());
+  wake_at(std::min(shell_.next_wake(), agent_.next_wake()));
 }
 
 void launcher::wake_at(std::int64_t when) {

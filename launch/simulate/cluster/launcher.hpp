@@ -59,7 +59,10 @@ class launcher final : public frameless_process,
     later(delay, std::move(action));
   }
   void happened(policies::agent_report report) override;
-  void all_ended() override { agent_.turn(local_now(), {.all_ended = true}); }
+  void all_ended() override {
+    own_happened_.all_ended = true;
+    turn_soon();
+  }
   bool is_over() const override { return ended_.has_value(); }
   process_id parent() const override { return id(); }
 

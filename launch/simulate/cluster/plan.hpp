@@ -129,6 +129,7 @@ struct cluster_plan {
   std::vector<stall> stalls;
   bool has_agents = false;  // of their own, all hosts but the launcher's
   std::vector<host_fault> host_faults;
+  std::vector<std::optional<std::uint32_t>> room;  // by host, for others' processes; empty: any
   std::vector<partition> partitions;
   std::vector<link_break> breaks;
   std::vector<control_break> control_breaks;

@@ -1,4 +1,4 @@
-// Effects that end a run, a line each.
+// Ends of processes, and effects that end a run, a line each.
 #pragma once
 
 #include <string>
@@ -6,6 +6,14 @@
 #include "policies/launcher/effects.hpp"
 
 namespace tidegate::policies::tests {
+
+using ending = process_exit::ending;
+
+inline process_exit exit_of(const std::string& name, ending kind) {
+  return {kind, name + (kind == ending::clean        ? " ended"
+                        : kind == ending::bad_status ? " exited with status 1"
+                                                     : " was killed")};
+}
 
 inline std::string text_of_stop(const launch_effects::stop_cluster& content) {
   std::string text = "stop";

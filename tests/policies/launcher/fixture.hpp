@@ -17,7 +17,6 @@
 namespace tidegate::policies::tests {
 
 using lines = std::vector<std::string>;
-using ending = process_exit::ending;
 
 class launched {
  public:
@@ -99,7 +98,8 @@ class launched {
   }
   // In one turn.
   void ends(const std::vector<std::pair<std::string, ending>>& all) {
-    for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
+    for (const auto& [name, kind] : all)
+      core_.ended(now_, number_of(name), exit_of(name, kind));
     decide();
   }
   void hangs(const std::string& name, std::int64_t ms) {
@@ -209,8 +209,10 @@ class launched {
   }
   // Workers of the one job are at home on these hosts, which are up; the rest on the first.
   static launched on_hosts(const std::vector<launch_plan::host>& hosts,
-                           const std::vector<host_number>& homes, bool starts = true) {
-    auto plan = plan_of({{"mlp", static_cast<std::uint32_t>(homes.size())}}, true);
+                           const std::vector<host_number>& homes, bool starts = true,
+                           bool goes_back = false) {
+    auto plan = plan_of({{"mlp", static_cast<std::uint32_t>(homes.size())}}, !goes_back);
+    plan.goes_back = goes_back;
     plan.hosts = hosts;
     for (std::uint32_t rank = 0; rank < homes.size(); ++rank)
       plan.homes["worker-mlp-" + std::to_string(rank)] = homes[rank];
@@ -308,12 +310,6 @@ class launched {
     }
     return plan;
   }
-  static process_exit exit(const std::string& name, ending kind) {
-    return {kind, name + (kind == ending::clean        ? " ended"
-                          : kind == ending::bad_status ? " exited with status 1"
-                                                       : " was killed")};
-  }
-
   process_number number_of(const std::string& name) const {
     const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
                                  [&](const auto& p) { return p.to_string() == name; });

@@ -63,8 +63,39 @@ TEST(launch_hosts, a_process_that_no_host_takes_ends_the_run_after_a_while) {
   run.pass_ms(20'000);
   const auto seen = run.seen();
   EXPECT_TRUE(has_line(seen,
-                       "note ending: no host can take worker-mlp-1 (hosts.*.room): host "
-                       "b: no word, and is not back within 30s"));
+                       "note ending: no host has had room for worker-mlp-1 for 30s "
+                       "(hosts.*.room, cluster.start_timeout): host b: no word"));
+}
+
+TEST(launch_hosts, a_process_waits_as_long_however_long_ago_its_home_was_lost) {
+  auto run = launched::on_hosts(
+      {{.name = "a", .room = 0}, {.name = "b", .room = {}}, {.name = "c", .room = {}}}, {0, 1});
+  run.host_is_lost(1);
+  run.says({running("mlp")});
+  run.pass_ms(100'000);
+  EXPECT_TRUE(has_line(run.seen(), "start worker-mlp-1 again, 2 on c"));
+  run.host_is_lost(2);
+  run.says({running("mlp")});
+  run.pass_ms(20'000);
+  EXPECT_FALSE(has_line(run.seen(), "ending"));
+  run.host_is_up(1);
+  EXPECT_TRUE(has_line(run.seen(), "start worker-mlp-1 again, 3 on b"));
+}
+
+// Its home is lost as all go back to their checkpoints.
+TEST(launch_hosts, a_process_that_waits_in_its_turn_is_started_in_another_epoch) {
+  auto run = launched::on_hosts({{.name = "a", .room = 0}, {.name = "b", .room = {}}}, {0, 1},
+                                true, true);
+  run.ends("shard-0", ending::by_signal);
+  run.pass_ms(500);
+  run.host_is_lost(1);
+  run.all_end({"coordinator-0", "worker-mlp-0"});
+  run.pass_ms(500);
+  run.ready();
+  run.pass_ms(500);
+  EXPECT_FALSE(has_line(run.seen(), "start worker-mlp-1"));
+  run.host_is_up(1);
+  EXPECT_TRUE(has_line(run.seen(), "start worker-mlp-1 again, 2 on b"));
 }
 
 TEST(launch_hosts, a_host_that_never_was_there_ends_the_run) {
@@ -88,7 +119,7 @@ TEST(launch_hosts, a_job_that_has_ended_needs_no_host) {
   run.host_is_lost(1);
   run.says({done("mlp")});
   run.pass_ms(40'000);
-  EXPECT_FALSE(has_line(run.seen(), "no host can take"));
+  EXPECT_FALSE(has_line(run.seen(), "no host has had room"));
 }
 
 }  // namespace
