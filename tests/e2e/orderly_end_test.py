@@ -38,6 +38,12 @@ class OrderlyEnd(ClusterTest):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))
         self.assert_nothing_left(run, [])
         self.assertEqual(run.result()["exit_code"], 0)
+
+    def test_done_without_heartbeats(self):
+        # Then no look at them wakes the launcher, which has to begin and to end by itself.
+        yaml = json.loads(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}, start_timeout="5s"))
+        run = self.run_to_end(json.dumps({**yaml, "supervision": {"heartbeat": {"timeout": "off"}}}))
+        self.assert_nothing_left(run, [])
         self.assertEqual(run.processes(), [])
 
     def test_a_worker_that_creates_many_tables(self):
