@@ -26,12 +26,12 @@ class Functions(FaultTest):
 
     def test_results_of_rows_are_right_whoever_is_killed(self):
         # Rows come and go meanwhile.
-        expected = self.hash_of(self.run_to_end(self.yaml(0, way="rows")))
-        on_device = {"shards": {"count": 2, "device": "emulated:3", "device_memory": "64KiB"}}
+        expected = self.hash_of(self.run_to_end(self.yaml(0, way="rows", clocks=100)))
+        on_device = {"shards": {"count": 2, "device": "emulated:3"}}
         for seed, cluster in enumerate(({}, {"transport": "tcp"}, on_device)):
             with self.subTest(**cluster):
                 self.assert_same_after_kills(
-                    self.yaml(16000, way="called_rows", replicas=1, **cluster), expected,
+                    self.yaml(16000, way="called_rows", clocks=100, replicas=1, **cluster), expected,
                     ("worker-0", "shard-0", "worker-1", "shard-1", "worker-2", "replica-0"), seed, 0.02)
 
     def test_results_are_right_whoever_is_killed(self):

@@ -271,6 +271,17 @@ nanoseconds last_fault_of(const cluster_plan& plan) {
   return last_fault;
 }
 
+// Agents of hosts that were cut off find that nobody is there.
+void let_agents_leave(world& where) {
+  const auto& plan = where.plan;
+  if (!plan.has_agents) return;
+  const auto leave_by =
+      std::max(last_fault_of(plan),
+               where.time.now() + 3 * plan.spec.supervision.unreachable_ms * millisecond);
+  while (where.processes().size() > 1 && where.time.now() < leave_by)
+    if (!where.time.step()) return;
+}
+
 }  // namespace
 
 cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
@@ -309,12 +320,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     if (where.failed_writes > 0) resume_after_failed_writes(where);
   }
 
-  // Agents of hosts that were cut off find that nobody is there.
-  const auto leave_by =
-      where.time.now() + 3 * plan.spec.supervision.unreachable_ms * millisecond;
-  while (plan.has_agents && ended() && where.processes().size() > 1 &&
-         where.time.now() < std::max(leave_by, last_fault_of(plan)))
-    if (!where.time.step()) break;
+  if (ended()) let_agents_leave(where);
 
   cluster_result result;
   result.stuck = !ended() && !where.check.broken();

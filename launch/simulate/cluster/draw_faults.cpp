@@ -66,6 +66,14 @@ void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) 
                                .stays = chance.chance(of.full_stays)});
 }
 
+void draw_stalls(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto stalls = draw(chance, of.stalls);
+  for (std::uint32_t i = 0; i < stalls; ++i)
+    plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
+                           chance.between<nanoseconds>(0, 300 * millisecond),
+                           chance.between<nanoseconds>(1, of.stall_max)});
+}
+
 void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan) {
   if (of.host_faults.high == 0) return;
   plan.has_agents = true;

@@ -303,11 +303,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
       plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
                                      chance.between<nanoseconds>(0, of.deaths_within)});
   }
-  const auto stalls = draw(chance, of.stalls);
-  for (std::uint32_t i = 0; i < stalls; ++i)
-    plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
-                           chance.between<nanoseconds>(0, 300 * millisecond),
-                           chance.between<nanoseconds>(1, of.stall_max)});
+  draw_stalls(of, chance, plan);
   if (of.spawns_fail.high > 0) plan.spawns_fail = draw(chance, of.spawns_fail);
   const auto cuts = draw(chance, of.partitions);
   for (std::uint32_t i = 0; i < cuts; ++i)
