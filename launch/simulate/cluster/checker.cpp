@@ -278,6 +278,18 @@ double sum_of_rows(const chunk_history::version& of) {
 
 }  // namespace
 
+bool checker::has_died(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       std::span<const float> values) {
+  auto* at = find(job, table, chunk);
+  if (at == nullptr) return false;
+  const auto is_it = [digest = digest_of(values)](const chunk_history::version& version) {
+    return version.digest == digest;
+  };
+  return std::none_of(at->versions.begin(), at->versions.end(), is_it) &&
+         std::any_of(at->ghosts.begin(), at->ghosts.end(),
+                     [&](const auto& ghost) { return is_it(ghost.first); });
+}
+
 void checker::called(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                      const called_sum& result) {
   auto* at = find(job, table, chunk);

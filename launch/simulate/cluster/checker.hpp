@@ -118,6 +118,11 @@ class checker {
   };
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
               const reading& options, std::span<const float> values);
+  // Returns true if these are the parameters of a version that died with its primary, which
+  // somebody may have read: it had pushes that are not there any more, where their rank has
+  // left.
+  bool has_died(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                std::span<const float> values);
   // A function's result for a part of a table of rows.
   struct called_sum {
     std::span<const float> values;  // of all rows of the part, as the caller has read them

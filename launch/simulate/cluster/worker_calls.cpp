@@ -47,10 +47,10 @@ void worker_tables::check_call_of_chunks(const table_state& table) const {
     if (!results || results->outcome != runtime::errc::ok || results->count != 1)
       return fails("has no results");
     if (welcome_.policy != "bsp" || !sources[place.chunk].is_current) continue;
+    const auto values = std::span(table.parameters).subspan(place.first, place.elements);
+    if (world_.check.has_died(welcome_.token, id, place.chunk, values)) continue;
     const auto expected = runtime::function_library::built_in().run(
-        {.name = "sum", .arguments = {}},
-        {.parameters = std::span(table.parameters).subspan(place.first, place.elements),
-         .first = place.first});
+        {.name = "sum", .arguments = {}}, {.parameters = values, .first = place.first});
     if (results->numbers[0] != expected.numbers[0]) return fails("is of another version");
   }
 }
