@@ -96,8 +96,9 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
 }  // namespace
 
 process_plan plan_process(const policies::cluster_spec& spec, const process_name& name) {
-  std::vector<policies::aggregation> sums;
-  for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));
+  std::vector<policies::aggregation> sums;  // only aggregators are planned by them
+  if (name.role == process_role::aggregator)
+    for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));
   return plan_process(spec, sums, name);
 }
 

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "policies/launcher/state.hpp"
-#include "policies/placement/replica_chain.hpp"
 #include "policies/placement/shard_map.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
@@ -26,10 +25,9 @@ host_number host_list::host_of(process_number process) const {
 
 std::string host_list::name_at(process_number worker) const {
   const auto& name = state_.processes.name(worker);
-  const auto at = host_of(worker);
-  return at == home_of(name) || state_.plan.hosts.empty()
-             ? state_.plan.host_of_worker(name.job, name.index)
-             : state_.plan.hosts[at].name;
+  const bool is_at_home = state_.plan.hosts.empty() || host_of(worker) == home_of(name);
+  return is_at_home ? state_.plan.host_of_worker(name.job, name.index)
+                    : state_.plan.hosts[host_of(worker)].name;
 }
 
 void host_list::place(process_number process, host_number host) {

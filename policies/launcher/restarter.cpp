@@ -132,15 +132,15 @@ void restarter::start_rested(std::int64_t now, launch_effects& out) {
       state_.processes.set(resting.process, process_state::gone);
   }
   for (auto& waiting : std::exchange(unplaced_, {})) {
-    const auto since = waiting.since.value_or(now);
-    const bool is_needed = !waiting.comes_back || comes_back(waiting.process);
-    if (is_needed)
-      state_.processes.start(waiting.process, out, waiting.joins);
-    else
-      state_.processes.set(waiting.process, process_state::gone);
-    if (unplaced_.empty() || unplaced_.back().process != waiting.process) continue;
-    unplaced_.back().since = since;
-    unplaced_.back().comes_back = waiting.comes_back;
+    const auto process = waiting.process;
+    if (waiting.comes_back && !comes_back(process)) {
+      state_.processes.set(process, process_state::gone);
+    } else if (state_.hosts.choose(process)) {
+      state_.processes.start(process, out, waiting.joins);
+    } else {
+      waiting.since = waiting.since.value_or(now);
+      unplaced_.push_back(waiting);
+    }
   }
 }
 

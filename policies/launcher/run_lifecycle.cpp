@@ -73,8 +73,10 @@ void run_lifecycle::interrupt(std::int64_t now, const std::string& by, launch_ef
 void run_lifecycle::advance(std::int64_t now, launch_effects& out) {
   if (phase_ == run_phase::starting && now >= start_deadline())
     end(now, run_outcome::job_failed,
-        "the coordinator was not ready within " + state_.plan.start_timeout_text +
-            " (cluster.start_timeout)",
+        (state_.processes.is(last_in_turn_, process_state::resting)
+             ? state_.processes.name(last_in_turn_).to_string() + " could not be started"
+             : "the coordinator was not ready") +
+            " within " + state_.plan.start_timeout_text + " (cluster.start_timeout)",
         out);
   if (phase_ == run_phase::running && state_.jobs.all_done()) {
     phase_ = run_phase::leaving;
