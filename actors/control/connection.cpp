@@ -124,8 +124,8 @@ expected<unique_fd> connect_proven(const std::string& host, std::uint16_t port,
     why = prove(connection->get(), options, wall::now() + time_limit);
     if (why.ok()) return connection;
   }
-  return fail(why.code(),
-              "no coordinator of this run answers at " + where + ": " + why.message());
+  return fail(why.code(), std::string("no ") + options.listener + " of this run answers at " +
+                              where + ": " + why.message());
 }
 
 expected<unique_fd> listen_on(const std::string& host, std::uint16_t port) {

@@ -17,11 +17,12 @@ struct control_options {
   // What was sent and not acknowledged for so long ends the connection, as does an idle peer
   // whose host does not answer: it may have died without a word.
   std::uint32_t unreachable_ms = 10'000;
+  const char* listener = "coordinator";  // for messages of who connects
 };
 
 // Connects, and returns the connection once both ends are proven. Blocks for at most twice
 // options.connect_ms for each address of the host. Errors: unavailable (nobody answers there,
-// or not this run's coordinator), io_error (no descriptor).
+// or not this run's), io_error (no descriptor).
 runtime::expected<runtime::unique_fd> connect_proven(const std::string& host,
                                                      std::uint16_t port,
                                                      const control_options& options);

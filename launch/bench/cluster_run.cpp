@@ -13,10 +13,10 @@
 #include "launch/bench/sizes.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/environment.hpp"
-#include "launch/run/find_program.hpp"
+#include "launch/processes/find_program.hpp"
+#include "launch/processes/signals.hpp"
+#include "launch/processes/spawn.hpp"
 #include "launch/run/run_folder.hpp"
-#include "launch/run/signals.hpp"
-#include "launch/run/spawn.hpp"
 #include "launch/text/files.hpp"
 
 namespace tidegate::bench {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/run/result.hpp"
+#include "launch/processes/process_records.hpp"
 #include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/status.hpp"
 

@@ -12,8 +12,8 @@
 #include "launch/chaos/chaos_log.hpp"
 #include "launch/chaos/partition.hpp"
 #include "launch/chaos/world.hpp"
+#include "launch/processes/signals.hpp"
 #include "launch/run/run_journal.hpp"
-#include "launch/run/signals.hpp"
 #include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/unix_time.hpp"
 

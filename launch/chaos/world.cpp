@@ -6,8 +6,8 @@
 #include "launch/chaos/chaos_log.hpp"
 #include "launch/chaos/fill.hpp"
 #include "launch/chaos/partition.hpp"
+#include "launch/processes/signals.hpp"
 #include "launch/run/run_journal.hpp"
-#include "launch/run/signals.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {

@@ -114,6 +114,7 @@ options::options_description describe(command_kind kind, command_line& into) {
       break;
     case command_kind::help:
     case command_kind::version:
+    case command_kind::host:
       break;
   }
   return all;
@@ -252,6 +253,11 @@ runtime::expected<command_line> parse_command_line(const arguments& args) {
     return line;
   }
   if (first == "node") return parse_node(args);
+  if (first == "host") {
+    if (args.size() > 1) return bad("tidegate host: '" + args[1] + "'; allowed: no argument");
+    line.kind = command_kind::host;
+    return line;
+  }
   arguments known;
   for (const auto& c : commands()) {
     if (c.name == first) return parse_file_command(c, args);

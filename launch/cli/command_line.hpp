@@ -22,6 +22,7 @@ enum class command_kind : std::uint8_t {
   node_shard,
   node_replica,
   node_aggregator,
+  host,  // internal: what starts agents of hosts runs it
 };
 
 struct command_line {

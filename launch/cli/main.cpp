@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "actors/control/connection.hpp"
+#include "actors/control/gate.hpp"
 #include "actors/node/node.hpp"
 #include "launch/bench/bench.hpp"
 #include "launch/chaos/chaos.hpp"
@@ -11,8 +13,12 @@
 
 namespace {
 
+using tidegate::actors::control_gate;
+using tidegate::actors::control_options;
 using tidegate::actors::node_options;
 using tidegate::actors::observer;
+using tidegate::launch::agent_door;
+using tidegate::launch::agent_link_options;
 using tidegate::launch::cluster_view;
 namespace runtime = tidegate::runtime;
 
@@ -55,6 +61,42 @@ runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& opt
   return std::make_unique<observer_view>(std::move(*connected));
 }
 
+class gate_door final : public agent_door {
+ public:
+  gate_door(std::unique_ptr<control_gate> gate, std::uint16_t port)
+      : gate_(std::move(gate)), proven_(gate_->release_proven()), port_(port) {}
+
+  std::uint16_t port() const override { return port_; }
+  int fd() const override { return proven_.get(); }
+  runtime::unique_fd take() override { return control_gate::take(proven_.get()); }
+
+ private:
+  std::unique_ptr<control_gate> gate_;
+  runtime::unique_fd proven_;
+  std::uint16_t port_;
+};
+
+control_options options_of(const agent_link_options& options) {
+  return {
+      .token = options.token, .unreachable_ms = options.unreachable_ms, .listener = "launcher"};
+}
+
+runtime::expected<std::unique_ptr<agent_door>> listen_for_agents(
+    const std::string& host, std::uint16_t port, const agent_link_options& options) {
+  auto listener = tidegate::actors::listen_on(host, port);
+  if (!listener) return runtime::fail(listener.error());
+  const auto bound = tidegate::actors::port_of(listener->get());
+  auto gate = control_gate::open(std::move(*listener), options_of(options));
+  if (!gate) return runtime::fail(gate.error());
+  return std::make_unique<gate_door>(std::move(*gate), bound);
+}
+
+runtime::expected<runtime::unique_fd> connect_to_launcher(const std::string& host,
+                                                          std::uint16_t port,
+                                                          const agent_link_options& options) {
+  return tidegate::actors::connect_proven(host, port, options_of(options));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,10 +104,11 @@ int main(int argc, char** argv) {
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
-  return tidegate::launch::run_program(args,
-                                       {.run_coordinator = tidegate::actors::run_coordinator,
-                                        .run_shard = tidegate::actors::run_shard,
-                                        .run_shard_host = tidegate::actors::run_shard_host,
-                                        .run_aggregator = tidegate::actors::run_aggregator,
-                                        .observe = observe});
+  return tidegate::launch::run_program(
+      args, {.run_coordinator = tidegate::actors::run_coordinator,
+             .run_shard = tidegate::actors::run_shard,
+             .run_shard_host = tidegate::actors::run_shard_host,
+             .run_aggregator = tidegate::actors::run_aggregator,
+             .observe = observe,
+             .agents = {.listen = listen_for_agents, .connect = connect_to_launcher}});
 }

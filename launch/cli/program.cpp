@@ -2,12 +2,14 @@
 
 #include <iostream>
 
+#include "launch/agents/host_main.hpp"
 #include "launch/cli/command_line.hpp"
 #include "launch/cli/export_model.hpp"
 #include "launch/cli/node_main.hpp"
 #include "launch/cli/scale.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/plan/plan.hpp"
+#include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
 #include "launch/run/resume.hpp"
 
@@ -90,6 +92,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
     case command_kind::node_replica:
     case command_kind::node_aggregator:
       return node_main(*line, cluster);
+    case command_kind::host:
+      return exit_with(host_main(cluster.agents));
     case command_kind::export_model:
       return run_export(*line);
     case command_kind::scale:

@@ -10,6 +10,8 @@ namespace tidegate::launch {
 
 namespace {
 
+constexpr std::uint64_t room_max = 65'536;
+
 bool is_address(std::string_view text) {
   constexpr std::size_t address_bytes_max = 255;
   return !text.empty() && text.size() <= address_bytes_max &&
@@ -97,6 +99,11 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
       const auto* prefix = entry.get("prefix");
       if (prefix != nullptr && !(prefix->is_list() && prefix->items.empty()))
         read_words(entry, "prefix", host.prefix);
+      if (entry.get("room") != nullptr) {
+        std::uint64_t room = 0;
+        if (entry.number("room", room, 0, room_max))
+          host.room = static_cast<std::uint32_t>(room);
+      }
     }
   cluster.text("coordinator_host", into.coordinator_host, is_plain_name);
   into.shard_hosts = read_host_names(cluster, "shard_hosts");

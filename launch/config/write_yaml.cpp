@@ -25,6 +25,7 @@ std::string list_text(const std::vector<std::string>& words) {
 std::string host_text(const policies::host_spec& host) {
   std::string text = "    " + quote(host.name) + ": {";
   if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
+  if (host.room) text += "room: " + std::to_string(*host.room) + ", ";
   return text + "prefix: " + list_text(host.prefix) + "}\n";
 }
 

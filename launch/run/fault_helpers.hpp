@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "launch/processes/spawn.hpp"
+#include "launch/processes/starter.hpp"
 #include "launch/run/run_journal.hpp"
-#include "launch/run/spawn.hpp"
-#include "launch/run/starter.hpp"
 #include "policies/supervision/chaos_core.hpp"
 
 namespace tidegate::launch {

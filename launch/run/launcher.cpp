@@ -1,16 +1,14 @@
 #include "launch/run/launcher.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
+#include "launch/processes/limits.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
-#include "policies/placement/descriptors.hpp"
 #include "policies/placement/memory_needs.hpp"
 #include "runtime/base/machine_memory.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -24,15 +22,6 @@ namespace {
 exit_code refuse(const runtime::status& why, exit_code code) {
   std::cerr << "tidegate: " << why.message() << "\n";
   return code;
-}
-
-// Whoever is started has this limit, too.
-void raise_descriptor_limit(const policies::cluster_spec& spec) {
-  rlimit limit = {};
-  const rlim_t wanted = policies::descriptors_wanted(spec);
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 runtime::status write_plan(const run_folder& folder, const cluster_plan& plan) {
@@ -55,12 +44,6 @@ runtime::status keep_for_later(const run_folder& folder, const policies::cluster
 }
 
 }  // namespace
-
-runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec) {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  return policies::check_process_needs(spec, limit.rlim_max);
-}
 
 runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec) {
   if (spec.memory_check == policies::memory_rule::ignore) return {};
@@ -96,8 +79,8 @@ runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec
 
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
                          const services& cluster) {
-  const auto start = starter::create(spec, parse_environment(environ));
-  if (!start) return refuse(start.error(), exit_code::bad_usage);
+  const auto programs = run_programs::find(spec, parse_environment(environ));
+  if (!programs) return refuse(programs.error(), exit_code::bad_usage);
   auto folder =
       run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
   if (!folder) {
@@ -112,7 +95,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
   journal.event("launched", "cluster " + spec.name);
-  if (const auto own = start->user_transports(); !own.empty()) {
+  if (const auto own = programs->own.user_transports(); !own.empty()) {
     journal.event("user_transports", "UCX_TLS=" + own + " of the environment is kept");
   }
   journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
@@ -121,13 +104,13 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   // Whoever resumes a run without it would begin the same epoch again.
   if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
-  return carry_out(spec, cluster, *start, journal, first_epoch, options.follow);
+  return carry_out(spec, cluster, *programs, journal, first_epoch, options.follow);
 }
 
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
-                    const starter& start, run_journal& journal, std::uint32_t epoch,
+                    const run_programs& programs, run_journal& journal, std::uint32_t epoch,
                     bool follow) {
-  run current(spec, cluster, start, journal, epoch);
+  run current(spec, cluster, programs, journal, epoch);
   if (follow)
     if (const auto followed = current.follow_workers(); !followed.ok())
       journal.complain(followed.message());

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "launch/run/run_journal.hpp"
+#include "launch/run/run_programs.hpp"
 #include "launch/run/services.hpp"
-#include "launch/run/starter.hpp"
 #include "launch/text/exit_code.hpp"
 #include "policies/model/spec.hpp"
 
@@ -17,10 +17,6 @@ struct launch_options {
   std::string run_dir_file;  // gets the run folder's absolute path; empty: none does
 };
 
-// Returns over_limit if this machine does not give a process the file descriptors that one of
-// the cluster's needs, or if one has more neighbours than it can share memory with; the message
-// says what to do.
-runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec);
 // Errors: over_limit (its declared tables may take more memory than there is); none where the
 // file has cluster.memory_check: ignore.
 runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec);
@@ -40,7 +36,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
 // The run itself, in a folder that is claimed and an epoch that is on record. `follow`: as in
 // launch_options.
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
-                    const starter& start, run_journal& journal, std::uint32_t epoch,
+                    const run_programs& programs, run_journal& journal, std::uint32_t epoch,
                     bool follow);
 
 }  // namespace tidegate::launch

@@ -1,4 +1,4 @@
-// result.json, pids.json, launcher.json and the lines of events.jsonl. Pure, any thread.
+// result.json and the lines of events.jsonl. Pure, any thread.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "launch/plan/plan.hpp"
-#include "launch/shell/live_process.hpp"
-#include "policies/launcher/leftover.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
 
@@ -26,13 +24,5 @@ std::optional<int> exit_code_of(const std::string& result_json);
 std::string event_line(const policies::cluster_event& event, std::int64_t not_before = 0);
 // The "unix_ns" of a line; 0 without such a field.
 std::int64_t event_time_of(const std::string& line);
-
-std::string launcher_json(const policies::launcher_mark& mark);
-// What launcher_json wrote. Errors: corrupt.
-runtime::expected<policies::launcher_mark> parse_launcher(const std::string& text);
-
-std::string pids_json(const std::vector<live_process>& processes);
-// What pids_json wrote. Errors: corrupt.
-runtime::expected<std::vector<live_process>> parse_pids(const std::string& text);
 
 }  // namespace tidegate::launch

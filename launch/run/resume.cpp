@@ -6,8 +6,9 @@
 
 #include "launch/config/read_spec.hpp"
 #include "launch/plan/origin.hpp"
+#include "launch/processes/leftovers.hpp"
+#include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
-#include "launch/run/leftovers.hpp"
 #include "launch/run/result.hpp"
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/catalog.hpp"
@@ -108,8 +109,8 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
                        from->folder});
   // Their paths may be relative to it, too.
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
-  const auto start = starter::create(*spec, parse_environment(environ));
-  if (!start) return refuse(start.error());
+  const auto programs = run_programs::find(*spec, parse_environment(environ));
+  if (!programs) return refuse(programs.error());
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
   if (auto recorded = run.folder.record_epoch(run.plan.epoch); !recorded.ok())
     return refuse(recorded);
@@ -128,7 +129,7 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
-  return carry_out(*spec, cluster, *start, journal, run.plan.epoch, follow);
+  return carry_out(*spec, cluster, *programs, journal, run.plan.epoch, follow);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #include "launch/run/run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <signal.h>
 #include <sys/random.h>
 #include <utility>
 
-#include "launch/text/scalars.hpp"
-#include "policies/consistency/consistency.hpp"
+#include "launch/config/write_yaml.hpp"
+#include "launch/processes/process_records.hpp"
+#include "launch/run/launch_plan.hpp"
 #include "policies/model/millisecond.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/assert.hpp"
@@ -28,39 +30,21 @@ std::uint64_t draw_token() {
   return token;
 }
 
-policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
-                                    const cluster_plan& plan, std::uint32_t epoch) {
-  policies::launch_plan launch_plan;
-  launch_plan.epoch = epoch;
-  for (const auto& p : plan.processes) launch_plan.processes.push_back(p.name);
-  for (const auto& j : spec.jobs) {
-    launch_plan.jobs.push_back({.name = j.name,
-                                .policy = policies::to_string(j.consistency),
-                                .workers = j.workers,
-                                .on_worker_loss = j.on_worker_loss,
-                                .checkpoints = j.checkpoint.has_value(),
-                                .spares = j.spares});
-    for (std::uint32_t rank = 0; rank < j.capacity(); ++rank) {
-      const auto* host = policies::host_of_worker(spec, j, rank);
-      launch_plan.jobs.back().hosts.push_back(host == nullptr ? "" : host->name);
-    }
-  }
-  launch_plan.supervision = spec.supervision;
-  launch_plan.replicated = spec.has_chains();
-  launch_plan.shards = spec.shards;
-  launch_plan.replicas = spec.replicas;
-  launch_plan.slots = spec.slots;
-  launch_plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
-                                      [](const auto& j) { return j.checkpoint.has_value(); });
-  launch_plan.start_timeout_ms = spec.start_timeout_ms;
-  launch_plan.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
-  return launch_plan;
+agent_config common_config(const policies::cluster_spec& spec, const run_identity& run) {
+  std::error_code error;
+  return {.host = {},
+          .launcher_host = {},
+          .token = run.token,
+          .run_dir = run.run_dir,
+          .folder = std::filesystem::current_path(error).string(),
+          .workers_port = run.workers_port,
+          .cluster = write_yaml(spec)};
 }
 
 }  // namespace
 
-run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-         run_journal& journal, std::uint32_t epoch)
+run::run(const policies::cluster_spec& spec, const services& cluster,
+         const run_programs& programs, run_journal& journal, std::uint32_t epoch)
     : spec_(spec),
       cluster_(cluster),
       journal_(journal),
@@ -69,11 +53,12 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
                 .run_dir = journal.folder().path(),
                 .epoch = epoch,
                 .workers_port = runtime::free_port()},
-      processes_(spec, start, journal, identity_),
+      processes_(spec, programs.own, own_hosts(spec), identity_),
       agent_(processes_, spec.supervision.heartbeat_timeout_ms),
-      shell_(plan_for_core(spec, make_plan(spec), epoch), *this, draw_token()),
+      agents_(spec, programs.agents, cluster.agents, common_config(spec, identity_)),
+      shell_(launch_plan_of(spec, epoch), *this, draw_token()),
       output_(spec, journal),
-      faults_(spec, start, journal, processes_),
+      faults_(spec, programs.own, journal, shell_),
       requests_(spec) {}
 
 runtime::status run::follow_workers() {
@@ -92,7 +77,7 @@ exit_code run::carry_out() {
     now_ = runtime::steady_now();
     auto turn = collect();
     shell_.turn(now_, std::move(turn));
-    faults_.cause(now_, shell_.core());
+    faults_.cause(now_);
     output_.show(now_, shell_.core());
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
@@ -104,11 +89,11 @@ void run::wait() {
   std::vector<pollfd> fds{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   processes_.add_to(fds);
+  agents_.add_to(fds);
   faults_.add_to(fds);
   output_.add_to(fds);
   requests_.add_to(fds);
-  const auto wake =
-      std::min({shell_.next_wake(), agent_.next_wake(), faults_.next_wake(shell_.core())});
+  const auto wake = std::min({shell_.next_wake(), agent_.next_wake(), faults_.next_wake()});
   auto ms = processes_.has_news() ? 0 : wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never && ms > 0)
@@ -129,9 +114,11 @@ run_turn run::collect() {
   agent_turn of_host;
   processes_.read(of_host);
   agent_.turn(now_, std::move(of_host));
+  agents_.read();
   if (poller_) turn.news = take_news();
   if (processes_.adopts())
-    reap_strays([&](pid_t pid) { return processes_.has(pid) || faults_.has(pid); });
+    reap_strays(
+        [&](pid_t pid) { return processes_.has(pid) || agents_.has(pid) || faults_.has(pid); });
   requests_.read(turn);
   return turn;
 }
@@ -145,11 +132,29 @@ poll_news run::take_news() {
 }
 
 void run::start_agent(const policies::host_effects::start_agent& start) {
-  agent_.start(now_, start.start);
+  if (start.host == inner_agent::host) return agent_.start(now_, start.start);
+  event("agent_started", "host " + policies::agent_hosts(spec_)[start.host - 1]->name);
+  agents_.start(start.host, start.start);
 }
 
-void run::send(policies::agent_connection, const policies::launcher_frame& frame) {
-  agent_.send(now_, frame);
+void run::end_agent(policies::host_number host) {
+  if (host == inner_agent::host) return agent_.end();
+  agents_.end(host);
+}
+
+void run::send(policies::agent_connection over, const policies::launcher_frame& frame) {
+  if (over == inner_agent::connection) return agent_.send(now_, frame);
+  agents_.send(over, frame);
+}
+
+void run::close(policies::agent_connection connection) {
+  if (connection != inner_agent::connection) agents_.close(connection);
+}
+
+std::vector<agent_event> run::take_agent_events() {
+  auto events = agent_.take_events();
+  for (auto& event : agents_.take_events()) events.push_back(std::move(event));
+  return events;
 }
 
 void run::watch() {
@@ -192,9 +197,7 @@ void run::finish(poll_shell::job_failures failures) {
 
 // Nobody of the epoch before lives.
 runtime::status run::record_epoch(std::uint32_t epoch) {
-  processes_.begin_epoch();
   identity_.port = 0;
-  identity_.epoch = epoch;
   return journal_.folder().record_epoch(epoch);
 }
 
@@ -202,15 +205,8 @@ void run::event(const std::string& subject, const std::string& detail) {
   journal_.event(subject, detail);
 }
 
-// Pids of other machines mean nothing here.
 runtime::status run::write_pids(const std::vector<live_process>& processes) {
-  auto own = processes;
-  std::erase_if(own, [](const auto& process) { return process.host != inner_agent::host; });
-  return journal_.write("pids.json", pids_json(own));
-}
-
-void run::show_log(policies::process_number process) {
-  output_.show_log(shell_.core().processes()[process]);
+  return journal_.write("pids.json", pids_json(processes));
 }
 
 void run::answer(std::uint32_t asker, const std::string& line) {

@@ -9,14 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "launch/agents/host_agents.hpp"
+#include "launch/processes/run_processes.hpp"
+#include "launch/processes/signals.hpp"
 #include "launch/run/run_faults.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_output.hpp"
-#include "launch/run/run_processes.hpp"
+#include "launch/run/run_programs.hpp"
 #include "launch/run/run_requests.hpp"
 #include "launch/run/services.hpp"
-#include "launch/run/signals.hpp"
-#include "launch/run/starter.hpp"
 #include "launch/run/status_poller.hpp"
 #include "launch/shell/inner_agent.hpp"
 #include "launch/shell/run_shell.hpp"
@@ -27,7 +28,7 @@ namespace tidegate::launch {
 class run final : private run_port {
  public:
   // All but `epoch` outlive it.
-  run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
+  run(const policies::cluster_spec& spec, const services& cluster, const run_programs& programs,
       run_journal& journal, std::uint32_t epoch);
 
   // As run_output::follow_workers; before carry_out.
@@ -42,10 +43,10 @@ class run final : private run_port {
 
   // What the shell asks for.
   void start_agent(const policies::host_effects::start_agent& start) override;
-  void end_agent(policies::host_number) override { agent_.end(); }
+  void end_agent(policies::host_number host) override;
   void send(policies::agent_connection over, const policies::launcher_frame& frame) override;
-  void close(policies::agent_connection) override {}
-  std::vector<agent_event> take_agent_events() override { return agent_.take_events(); }
+  void close(policies::agent_connection connection) override;
+  std::vector<agent_event> take_agent_events() override;
   void starting(const process_name& name) override { output_.starting(name); }
   void coordinator_listens(std::uint16_t port) override { identity_.port = port; }
   void watch() override;
@@ -58,7 +59,7 @@ class run final : private run_port {
   void event(const std::string& subject, const std::string& detail) override;
   runtime::status write_pids(const std::vector<live_process>& processes) override;
   void complain(const std::string& text) override { journal_.complain(text); }
-  void show_log(policies::process_number process) override;
+  void show_log(const std::string& writer) override { output_.show_log(writer); }
   void answer(std::uint32_t asker, const std::string& line) override;
 
   const policies::cluster_spec& spec_;
@@ -66,7 +67,8 @@ class run final : private run_port {
   run_journal& journal_;
   run_identity identity_;
   run_processes processes_;
-  inner_agent agent_;
+  inner_agent agent_;   // of the launcher's own host
+  host_agents agents_;  // of the others
   run_shell shell_;
   signal_source signals_;
   run_output output_;

@@ -1,7 +1,6 @@
 #include "launch/run/run_faults.hpp"
 
 #include <algorithm>
-#include <signal.h>
 #include <string>
 #include <utility>
 
@@ -11,12 +10,12 @@ void run_faults::begin(std::int64_t now) {
   if (spec_.faults.hits()) faults_.emplace(spec_.faults, now);
 }
 
-void run_faults::cause(std::int64_t now, const policies::launch_core& core) {
+void run_faults::cause(std::int64_t now) {
   helpers_.reap(journal_);
+  const auto& core = shell_.core();
   if (!faults_ || !core.is_running()) return;
   std::vector<policies::chaos_target> living;
-  for (const auto& process : processes_.list())
-    living.push_back({process.name, process.pid, 0});
+  for (const auto& process : shell_.living()) living.push_back({process.name, process.pid, 0});
   std::uint64_t clock = 0;
   for (const auto& job : spec_.jobs)
     if (const auto* status = core.job(job.name)) clock = std::max(clock, status->clock_slowest);
@@ -28,18 +27,20 @@ void run_faults::cause(std::int64_t now, const policies::launch_core& core) {
 void run_faults::obey(const policies::chaos_order& order) {
   using policies::chaos_act;
   if (!order.choice.hits_process()) return helpers_.start(order, programs_, journal_);
-  const auto [subject, number] =
-      order.choice.act == chaos_act::kill   ? std::pair("kill", SIGKILL)
-      : order.choice.act == chaos_act::stop ? std::pair("stop", SIGSTOP)
-                                            : std::pair("continue", SIGCONT);
+  using policies::process_signal;
+  const auto [subject, signal] =
+      order.choice.act == chaos_act::kill   ? std::pair("kill", process_signal::kill)
+      : order.choice.act == chaos_act::stop ? std::pair("stop", process_signal::stop)
+                                            : std::pair("continue", process_signal::go_on);
   const auto& target = order.target;
   journal_.event("fault", std::string(subject) + " " + target.name.to_string() + " pid " +
                               std::to_string(target.pid));
-  processes_.signal(target.name, number);
+  shell_.disturb(target.name, signal);
 }
 
-std::int64_t run_faults::next_wake(const policies::launch_core& core) const {
-  return faults_ && core.is_running() ? faults_->next_wake() : policies::fault_core::never;
+std::int64_t run_faults::next_wake() const {
+  return faults_ && shell_.core().is_running() ? faults_->next_wake()
+                                               : policies::fault_core::never;
 }
 
 }  // namespace tidegate::launch

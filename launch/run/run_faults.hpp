@@ -7,11 +7,10 @@
 #include <poll.h>
 #include <vector>
 
+#include "launch/processes/starter.hpp"
 #include "launch/run/fault_helpers.hpp"
 #include "launch/run/run_journal.hpp"
-#include "launch/run/run_processes.hpp"
-#include "launch/run/starter.hpp"
-#include "policies/launcher/core.hpp"
+#include "launch/shell/run_shell.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/supervision/chaos_core.hpp"
 #include "policies/supervision/fault_core.hpp"
@@ -20,21 +19,20 @@ namespace tidegate::launch {
 
 class run_faults {
  public:
-  // `spec`, `programs`, `journal` and `processes` outlive it.
+  // `spec`, `programs`, `journal` and `shell` outlive it.
   run_faults(const policies::cluster_spec& spec, const starter& programs, run_journal& journal,
-             const run_processes& processes)
-      : spec_(spec), programs_(programs), journal_(journal), processes_(processes) {}
+             run_shell& shell)
+      : spec_(spec), programs_(programs), journal_(journal), shell_(shell) {}
 
   // The run is launched: times of faults count from now on.
   void begin(std::int64_t now);
-  // Carries out the faults that are due, while jobs run. The processes of this turn that have
-  // ended must be reaped: then a pid is still its process's.
-  void cause(std::int64_t now, const policies::launch_core& core);
+  // Carries out the faults that are due, while jobs run; to be called after each turn.
+  void cause(std::int64_t now);
   // Undoes what is done and waits for that.
   void finish() { helpers_.finish(journal_); }
 
   // Returns when cause() is due although nothing has happened; fault_core::never if it is not.
-  std::int64_t next_wake(const policies::launch_core& core) const;
+  std::int64_t next_wake() const;
   bool has(pid_t pid) const { return helpers_.has(pid); }
   // Adds a descriptor per helper that becomes readable when the helper ends.
   void add_to(std::vector<pollfd>& fds) const { helpers_.add_to(fds); }
@@ -45,7 +43,7 @@ class run_faults {
   const policies::cluster_spec& spec_;
   const starter& programs_;
   run_journal& journal_;
-  const run_processes& processes_;
+  run_shell& shell_;
   std::optional<policies::fault_core> faults_;  // none: the file asks for no faults
   fault_helpers helpers_;
 };

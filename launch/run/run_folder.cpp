@@ -141,10 +141,6 @@ runtime::status run_folder::open_files() {
   return {};
 }
 
-std::string run_folder::log_path(const process_name& name) const {
-  return path_ + "/logs/" + name.to_string() + ".log";
-}
-
 runtime::status run_folder::write(const std::string& name, std::string_view text,
                                   mode_t mode) const {
   return write_file_atomically(path_ + "/" + name, text, mode);

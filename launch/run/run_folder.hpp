@@ -30,7 +30,6 @@ class run_folder {
 
   const std::string& path() const noexcept { return path_; }    // absolute
   const std::string& shown() const noexcept { return shown_; }  // as given
-  std::string log_path(const process_name& name) const;
 
   // Replaces `name` as a whole; a crash of the machine may lose it. Errors: io_error.
   runtime::status write(const std::string& name, std::string_view text,

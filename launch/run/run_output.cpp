@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include "launch/plan/environment.hpp"
+#include "launch/plan/run_paths.hpp"
+#include "launch/processes/leftovers.hpp"
+#include "launch/processes/process_records.hpp"
 #include "launch/run/result.hpp"
 #include "launch/run/resume.hpp"
 #include "launch/text/progress_text.hpp"
-#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::launch {
 
@@ -42,7 +44,7 @@ runtime::status run_output::follow_workers() {
 void run_output::starting(const process_name& process) {
   if (!follower_ || process.role != policies::process_role::worker) return;
   const auto rank = std::to_string(process.index);
-  follower_->follow(journal_.folder().log_path(process),
+  follower_->follow(log_path(journal_.folder().path(), process.to_string()),
                     spec_.jobs.size() > 1 ? process.job + "/" + rank : rank);
 }
 
@@ -56,12 +58,7 @@ void run_output::show_followed(std::vector<std::string> lines) {
 
 void run_output::write_launcher(std::uint64_t token) {
   constexpr mode_t private_file = 0600;
-  const auto stat = runtime::stat_of(::getpid());
-  policies::launcher_mark mark{.pid = ::getpid(), .token = format_token(token)};
-  if (stat) {
-    mark.started = stat->started;
-    mark.session = stat->session;
-  }
+  const auto mark = own_mark_as_launcher(format_token(token));
   (void)journal_.write("launcher.json", launcher_json(mark), private_file);
 }
 
@@ -95,8 +92,8 @@ void run_output::show(std::int64_t now, const policies::launch_core& core) {
   shown_states_ = std::move(states);
 }
 
-void run_output::show_log(const process_name& process) {
-  const auto log = journal_.folder().log_path(process);
+void run_output::show_log(const std::string& writer) {
+  const auto log = log_path(journal_.folder().path(), writer);
   const auto lines = last_lines(log, log_lines_shown);
   journal_.complain(lines.empty() ? "its log is empty: " + log
                                   : "the end of its log, " + log + ":\n" + lines);

@@ -39,8 +39,8 @@ class run_output {
   void write_launcher(std::uint64_t token);
   // Shows how jobs go on, and for whom they wait, while they run.
   void show(std::int64_t now, const policies::launch_core& core);
-  // Shows the end of what a process has said.
-  void show_log(const process_name& process);
+  // Shows the end of what a process, or the agent of a host, has said.
+  void show_log(const std::string& writer);
   // Takes in what a poll says of waits: how the coordinator is, and the waits that it told.
   void look_at_waits(std::int64_t now, const policies::launch_core& core,
                      const runtime::status& coordinator,

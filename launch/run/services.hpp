@@ -9,6 +9,7 @@
 #include <string>
 
 #include "actors/environment/node_options.hpp"
+#include "launch/agents/agent_door.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
@@ -39,7 +40,7 @@ class cluster_view {
 
 struct services {
   // As actors::run_coordinator, run_shard, run_shard_host, run_aggregator and
-  // observer::connect.
+  // observer::connect; agents of hosts connect as members of the control plane do.
   std::function<runtime::status(const policies::cluster_spec&, const actors::run_options&,
                                 const std::function<void(std::uint16_t)>& on_ready)>
       run_coordinator;
@@ -48,6 +49,7 @@ struct services {
   std::function<runtime::status(const actors::node_options&)> run_aggregator;
   std::function<runtime::expected<std::unique_ptr<cluster_view>>(const actors::node_options&)>
       observe;
+  agent_links agents;
 };
 
 }  // namespace tidegate::launch

@@ -60,7 +60,9 @@ class agent_shell {
   void obey(const policies::agent_orders::start& start);
   void obey(const policies::agent_orders::start_spare& start);
   void obey(const policies::agent_orders::end_spare& end) { world_.end_spare(end.spare); }
-  void obey(const policies::agent_orders::end& end) { world_.end(end.process, end.by_force); }
+  void obey(const policies::agent_orders::signal& signal) {
+    world_.signal(signal.process, signal.content);
+  }
   void obey(const policies::agent_orders::leave&) {}  // the core's own
 
   host_port& world_;

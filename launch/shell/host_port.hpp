@@ -13,6 +13,7 @@
 namespace tidegate::launch {
 
 using policies::launched_process;
+using policies::process_signal;
 
 // A process that has been started.
 struct spawned_process {
@@ -34,8 +35,8 @@ class process_port {
   virtual runtime::status spawn_spare(const policies::agent_orders::start_spare& start) = 0;
   // Ends a spare by force; nothing where it has ended, or is no spare any more.
   virtual void end_spare(policies::spare_number spare) = 0;
-  // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
-  virtual void end(const launched_process& process, bool by_force) = 0;
+  // As agent_orders::signal.
+  virtual void signal(const launched_process& process, process_signal content) = 0;
   // Ends all processes by force, spares too, and forgets what workers have kept;
   // agent_turn::all_ended tells when they are gone, in a later turn.
   virtual void end_all() = 0;

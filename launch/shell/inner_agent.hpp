@@ -40,8 +40,8 @@ class inner_agent final : private host_port {
     return processes_.spawn_spare(start);
   }
   void end_spare(policies::spare_number spare) override { processes_.end_spare(spare); }
-  void end(const launched_process& process, bool by_force) override {
-    processes_.end(process, by_force);
+  void signal(const launched_process& process, process_signal content) override {
+    processes_.signal(process, content);
   }
   void end_all() override { processes_.end_all(); }
   std::vector<policies::beat_reading> beats() override { return processes_.beats(); }

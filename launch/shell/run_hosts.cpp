@@ -93,6 +93,8 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
   if (const auto* failed = std::get_if<reports::not_started>(&content))
     return take(*failed, out);
   if (const auto* port = std::get_if<reports::listens>(&content)) return take(*port, out);
+  if (const auto* note = std::get_if<reports::noted>(&content))
+    return world_.event(note->subject, note->detail);
   later_.push_back(report);
 }
 
@@ -114,7 +116,9 @@ void run_hosts::act(const launch_effects::start& start) {
                               .name = name,
                               .epoch = start.epoch,
                               .joins = start.joins,
-                              .spare = start.spare};
+                              .moved = start.moved,
+                              .spare = start.spare,
+                              .coordinator_port = coordinator_port_};
   order(start.host, content);
   if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
     order(start.host, content);
@@ -131,9 +135,9 @@ void run_hosts::act(const launch_effects::end_spare& end) {
   order(end.host, orders::end_spare{end.spare});
 }
 
-void run_hosts::end(policies::process_number process, bool by_force) {
+void run_hosts::signal(policies::process_number process, policies::process_signal content) {
   order(core_.host_of(process),
-        orders::end{.process = {process, core_.incarnation(process)}, .by_force = by_force});
+        orders::signal{.process = {process, core_.incarnation(process)}, .content = content});
 }
 
 bool run_hosts::is_current(const launched_process& process) const {
@@ -168,6 +172,7 @@ void run_hosts::take(const reports::not_started& failed, launch_effects& out) {
 void run_hosts::take(const reports::listens& coordinator, launch_effects& out) {
   if (!is_current(coordinator.process)) return;
   if (coordinator.port == 0) return core_.coordinator_unusable(now_, coordinator.unusable, out);
+  coordinator_port_ = coordinator.port;
   world_.coordinator_listens(coordinator.port);
   core_.coordinator_ready(now_, out);
 }

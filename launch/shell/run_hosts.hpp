@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,9 @@ class run_hosts {
   void act(const launch_effects::start& start);
   void act(const launch_effects::start_spare& start);
   void act(const launch_effects::end_spare& end);
-  void end(policies::process_number process, bool by_force);
+  void signal(policies::process_number process, policies::process_signal content);
+  // No process of the epoch before lives.
+  void begin_epoch() { coordinator_port_ = 0; }
   // The run is over.
   void leave();
 
@@ -45,6 +48,7 @@ class run_hosts {
   // Returns whether the list of processes that live is another than at the last call.
   bool take_change() { return std::exchange(is_changed_, false); }
   std::vector<live_process> living() const;
+  const std::string& name(policies::host_number host) const { return contacts_[host].name(); }
   bool is_up(policies::host_number host) const { return contacts_[host].is_up(); }
   bool are_gone() const;
   std::int64_t next_wake() const;
@@ -69,6 +73,10 @@ class run_hosts {
   void act(const host_effects::reported& report, launch_effects& out);
   void act(const host_effects::up& host, launch_effects& out) { core_.host_up(host.host, out); }
   void act(const host_effects::down& host, launch_effects& out);
+  void act(const host_effects::stays_down& host, launch_effects&) {
+    world_.event("agent_ended", host.why);
+    core_.host_stays_down(host.host, host.why);
+  }
 
   void take(const policies::agent_reports::started& started, launch_effects& out);
   void take(const policies::agent_reports::not_started& failed, launch_effects& out);
@@ -87,6 +95,7 @@ class run_hosts {
   std::map<policies::process_number, live_process> living_;
   std::map<policies::process_number, policies::spare_number> placed_;  // spares, that start
   std::vector<launched_process> ended_;
+  std::uint16_t coordinator_port_ = 0;  // as it has said in this epoch
   bool is_changed_ = false;
 };
 

@@ -87,7 +87,8 @@ class run_port {
 
   // For people.
   virtual void complain(const std::string& text) = 0;
-  virtual void show_log(policies::process_number process) = 0;
+  // `writer`: "worker-mlp-3", or "agent-blue" of a host.
+  virtual void show_log(const std::string& writer) = 0;
   // Answers a request for other numbers of workers or shards: "ok", "error ...".
   virtual void answer(std::uint32_t asker, const std::string& line) = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "launch/shell/inner_agent.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::launch {
@@ -36,9 +37,9 @@ void run_shell::pass_time(std::int64_t now) {
 void run_shell::begin(std::int64_t now) {
   now_ = now;
   clock_.begin(now);
-  hosts_.begin(now_);
-  carry_out();
   core_.begin(now_, todo_);
+  carry_out();
+  hosts_.begin(now_);  // what becomes of a host at once is heard by a core that has begun
   carry_out();
   decide();
 }
@@ -57,6 +58,15 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   ask_to_scale();
   carry_out();
   decide();
+}
+
+void run_shell::disturb(const policies::process_name& process,
+                        policies::process_signal content) {
+  const auto& all = core_.processes();
+  const auto at = std::find(all.begin(), all.end(), process);
+  if (at == all.end()) return;
+  hosts_.signal(static_cast<policies::process_number>(at - all.begin()), content);
+  carry_out();
 }
 
 void run_shell::conclude(std::int64_t now, poll_news news) {
@@ -130,6 +140,7 @@ void run_shell::keep_pids() {
 // No process of the epoch before lives.
 void run_shell::act(const effects::renew& renewal) {
   world_.unwatch();
+  hosts_.begin_epoch();
   asked_.clear();
   for (auto& request : scalings_) request.asked = false;  // the next coordinator is asked
   world_.event("epoch", std::to_string(renewal.epoch));
@@ -173,7 +184,12 @@ void run_shell::act(const effects::complain& complaint) {
 }
 
 void run_shell::act(const effects::show_log& log) {
-  world_.show_log(log.process);
+  world_.show_log(core_.processes()[log.process].to_string());
+}
+
+// The launcher's own agent has none.
+void run_shell::act(const effects::show_agent_log& log) {
+  if (log.host != inner_agent::host) world_.show_log("agent-" + hosts_.name(log.host));
 }
 
 void run_shell::act(const effects::conclude& conclusion) {

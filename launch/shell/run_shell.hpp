@@ -49,6 +49,8 @@ class run_shell {
 
   void begin(std::int64_t now);
   void turn(std::int64_t now, run_turn happened);
+  // Carries out a fault on purpose: to that process, if it lives.
+  void disturb(const policies::process_name& process, policies::process_signal content);
   // The last news, when everything has ended.
   void conclude(std::int64_t now, poll_news news);
 
@@ -57,6 +59,8 @@ class run_shell {
 
   const policies::launch_core& core() const noexcept { return core_; }
   bool is_up(policies::host_number host) const { return hosts_.is_up(host); }
+  // Returns the processes that live, on all hosts.
+  std::vector<live_process> living() const { return hosts_.living(); }
   // Returns how the run has ended, once every process has, and every agent.
   const policies::launch_effects::conclude* ended() const noexcept;
 
@@ -86,11 +90,16 @@ class run_shell {
   void act(const effects::stop_cluster& stop);
   void act(const effects::leave& leave);
   void act(const effects::save& save);
-  void act(const effects::terminate& end) { hosts_.end(end.process, false); }
-  void act(const effects::kill& end) { hosts_.end(end.process, true); }
+  void act(const effects::terminate& end) {
+    hosts_.signal(end.process, policies::process_signal::terminate);
+  }
+  void act(const effects::kill& end) {
+    hosts_.signal(end.process, policies::process_signal::kill);
+  }
   void act(const effects::note& note);
   void act(const effects::complain& complaint);
   void act(const effects::show_log& log);
+  void act(const effects::show_agent_log& log);
   void act(const effects::conclude& conclusion);
 
   void ask(const launch_question& question, policies::process_number process = 0);

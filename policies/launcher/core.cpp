@@ -39,6 +39,10 @@ void launch_core::host_down(std::int64_t now, host_number host, const std::strin
   state_->hosts.down(now, host, why, out);
 }
 
+void launch_core::host_stays_down(host_number host, const std::string& why) {
+  state_->hosts.stays_down(host, why);
+}
+
 void launch_core::renewed(std::int64_t now, const runtime::status& result,
                           launch_effects& out) {
   state_->rollbacks.renewed(now, result, out);

@@ -55,6 +55,8 @@ class launch_core {
   void host_up(host_number host, launch_effects& out);
   void host_down(std::int64_t now, host_number host, const std::string& why,
                  launch_effects& out);
+  // Why a host that is lost is not back yet.
+  void host_stays_down(host_number host, const std::string& why);
   // Answers launch_effects::renew: the epoch is durably on record, or could not be put there.
   void renewed(std::int64_t now, const runtime::status& result, launch_effects& out);
   // The coordinator listens. A coordinator that ends before it listens is reported by ended()

@@ -32,6 +32,7 @@ struct launch_effects {
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
     bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
+    bool moved = false;  // it was started on another host the last time
     spare_number spare = no_spare;
   };
   // Start a process of the job's program that waits for a place on this host, that of this
@@ -97,6 +98,10 @@ struct launch_effects {
   struct show_log {
     process_number process = 0;
   };
+  // Likewise, of the agent of a host.
+  struct show_agent_log {
+    host_number host = 0;
+  };
   // The run is over: every process has ended, and no effect follows. `reason` says why not all
   // jobs are done.
   struct conclude {
@@ -105,7 +110,7 @@ struct launch_effects {
   };
   using effect =
       std::variant<start, start_spare, end_spare, renew, watch, poll_now, stop_cluster, leave,
-                   save, terminate, kill, note, complain, show_log, conclude>;
+                   save, terminate, kill, note, complain, show_log, show_agent_log, conclude>;
   std::vector<effect> all;
 };
 

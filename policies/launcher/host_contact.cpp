@@ -115,14 +115,17 @@ void host_contact::go_down(const std::string& why, host_effects& out) {
   orders_.clear();
   reports_.clear();
   if (!is_planted(planted_bug::host_lost_without_its_processes))
-    out.all.emplace_back(host_effects::down{host_, "host " + options_.name + ": " + why});
+    out.all.emplace_back(host_effects::down{host_, about(why)});
 }
 
 void host_contact::agent_ended(std::int64_t now, const std::string& why, host_effects& out) {
   TIDEGATE_ASSERT(options_.starts_agent, "nobody tells of the ends of others' agents");
   has_agent_ = false;
   if (is_leaving_) return;
-  if (phase_ != phase::away) go_down(why, out);
+  if (phase_ == phase::away)
+    out.all.emplace_back(host_effects::stays_down{host_, about(why)});
+  else
+    go_down(why, out);
   start_at_ = now + pause_;
 }
 

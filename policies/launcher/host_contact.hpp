@@ -68,7 +68,13 @@ struct host_effects {
     host_number host = 0;
     std::string why;
   };
-  std::vector<std::variant<start_agent, end_agent, send, close, reported, up, down>> all;
+  // The host that is down has still no agent: what was started as one has ended, too.
+  struct stays_down {
+    host_number host = 0;
+    std::string why;
+  };
+  std::vector<std::variant<start_agent, end_agent, send, close, reported, up, down, stays_down>>
+      all;
 };
 
 class host_contact {
@@ -96,6 +102,7 @@ class host_contact {
   void tick(std::int64_t now, host_effects& out);
   std::int64_t next_wake() const;
 
+  const std::string& name() const noexcept { return options_.name; }
   bool is_up() const noexcept { return phase_ == phase::up; }
   // Returns true if processes may be ordered here: it is up, or is expected to come up soon.
   bool may_order() const noexcept { return phase_ == phase::starting || is_up(); }
@@ -109,6 +116,9 @@ class host_contact {
   bool admits(agent_connection over, const agent_frame::hello& hello, host_effects& out) const;
   void come_up(host_effects& out);
   void go_down(const std::string& why, host_effects& out);
+  std::string about(const std::string& why) const {
+    return "host " + options_.name + ": " + why;
+  }
   void start_agent(std::int64_t now, host_effects& out);
   void end_by_force(host_effects& out);
   void sign(std::int64_t now, host_effects& out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "policies/launcher/state.hpp"
 #include "policies/placement/shard_map.hpp"
@@ -30,11 +31,12 @@ std::string host_list::name_at(process_number worker) const {
                     : state_.plan.hosts[host_of(worker)].name;
 }
 
-void host_list::place(process_number process, host_number host) {
+bool host_list::place(process_number process, host_number host) {
   if (places_.size() <= process) places_.resize(process + std::size_t{1});
   if (host != home_of(state_.processes.name(process)))
     TIDEGATE_RARE("launcher: a process is started on another host than its own");
-  places_[process] = host;
+  const auto before = std::exchange(places_[process], host);
+  return before && *before != host;
 }
 
 bool host_list::is_on(process_number process, host_number host) const {
@@ -110,8 +112,10 @@ void host_list::down(std::int64_t now, host_number host, const std::string& why,
   const bool is_first = !at.was_up && at.lost.empty();
   at.lost = why;
   out.all.emplace_back(launch_effects::note{"host_lost", why});
-  if (is_first && state_.lifecycle.is(run_phase::starting))
+  if (is_first && state_.lifecycle.is(run_phase::starting)) {
     state_.lifecycle.end(now, run_outcome::job_failed, why, out);
+    out.all.emplace_back(launch_effects::show_agent_log{host});
+  }
   for (const auto process : processes_on(host)) {
     if (state_.processes.is(process, process_state::starting))
       state_.processes.started(process);
@@ -127,12 +131,14 @@ void host_list::check(std::int64_t now, launch_effects& out) {
   for (const auto& waiting : state_.restarts.unplaced()) {
     const auto& name = state_.processes.name(waiting.process);
     if (!waiting.since || now < *waiting.since + state_.start_timeout) continue;
-    return state_.lifecycle.end(
+    state_.lifecycle.end(
         now, run_outcome::process_died,
         "no host has had room for " + name.to_string() + " for " +
             state_.plan.start_timeout_text +
             " (hosts.*.room, cluster.start_timeout): " + hosts_[home_of(name)].lost,
         out);
+    out.all.emplace_back(launch_effects::show_agent_log{home_of(name)});
+    return;
   }
 }
 

@@ -21,16 +21,17 @@ class host_list {
  public:
   explicit host_list(launcher_state& state);
 
-  // launch_core::host_up(), host_down().
+  // launch_core::host_up(), host_down(), host_stays_down().
   void up(host_number host, launch_effects& out);
   void down(std::int64_t now, host_number host, const std::string& why, launch_effects& out);
+  void stays_down(host_number host, const std::string& why) { hosts_[host].lost = why; }
   // Ends the run where a process has waited too long for a host.
   void check(std::int64_t now, launch_effects& out);
 
   // Returns where the process is to be started now; nothing if no host can take it.
   std::optional<host_number> choose(process_number process) const;
-  // The process is to be started there.
-  void place(process_number process, host_number host);
+  // The process is to be started there. Returns true if it was somewhere else before.
+  bool place(process_number process, host_number host);
   host_number host_of(process_number process) const;
   std::vector<process_number> processes_on(host_number host) const;
   // Returns the host's name as the cluster has it: that of the worker's home, or of where it

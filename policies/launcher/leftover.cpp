@@ -26,6 +26,8 @@ bool is_leftover(const process_facts& found, const launcher_mark& earlier,
   const bool is_in_place =
       found.session == earlier.session || is_listed(found.session) || is_listed(found.group);
   if (!is_in_place || found.started < earlier.started || earlier.token.empty()) return false;
+  if (!earlier.host.empty() && !has_entry(found.environment, "TIDEGATE_HOST=" + earlier.host))
+    return false;
   return has_entry(found.environment, "TIDEGATE_TOKEN=" + earlier.token) &&
          std::any_of(run_dirs.begin(), run_dirs.end(), [&](const auto& folder) {
            return has_entry(found.environment, "TIDEGATE_RUN_DIR=" + folder);

@@ -1,6 +1,6 @@
-// Which processes an earlier launcher of a run has left behind: the processes that it started
-// and the processes that those started, but none that merely has their environment. Pure, any
-// thread.
+// Which processes an earlier launcher of a run, or an earlier agent of a host, has left behind:
+// the processes that it started and the processes that those started, but none that merely has
+// their environment. Pure, any thread.
 //
 // The environment alone says too little: whatever is started from a shell of a worker inherits
 // it, a tmux server for instance, and all that is started there for weeks. So a process counts
@@ -24,6 +24,11 @@ struct launcher_mark {
   std::uint64_t started = 0;  // clock ticks since the machine started
   std::int32_t session = 0;
   std::string token;  // as in TIDEGATE_TOKEN
+  // The host whose agent it is, by its name in the cluster: only what runs there is its own.
+  // Empty: it is a launcher.
+  std::string host = {};
+  // Where its pids mean something, see runtime::machine_of_pids(); empty: it did not say.
+  std::string machine = {};
 };
 
 // What the kernel says of a process. `environment` is the caller's.

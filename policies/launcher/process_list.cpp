@@ -43,13 +43,14 @@ void process_list::begin_anew() {
 void process_list::start(process_number process, launch_effects& out, bool joins) {
   const auto host = state_.hosts.choose(process);
   if (!host) return state_.restarts.wait_for_host(process, joins);
-  state_.hosts.place(process, *host);
+  const bool moved = state_.hosts.place(process, *host);
   states_[process] = process_state::starting;
   out.all.emplace_back(launch_effects::start{.host = *host,
                                              .process = process,
                                              .incarnation = incarnations_[process],
                                              .epoch = state_.rollbacks.epoch(),
                                              .joins = joins,
+                                             .moved = moved,
                                              .spare = state_.spares.take(process)});
 }
 

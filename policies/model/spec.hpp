@@ -220,8 +220,11 @@ enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
 // share memory.
 struct host_spec {
   std::string name;
-  std::string address;              // at which the others reach it; empty: loopback
-  std::vector<std::string> prefix;  // goes before the command of each of its processes
+  std::string address;  // at which the others reach it; empty: loopback
+  // Goes before the command of its agent, which starts its processes; empty: the launcher does.
+  std::vector<std::string> prefix;
+  // So many processes of other hosts, of those that are lost, may come; nothing: any number.
+  std::optional<std::uint32_t> room = std::nullopt;
 
   friend bool operator==(const host_spec&, const host_spec&) = default;
 };

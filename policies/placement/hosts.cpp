@@ -21,6 +21,17 @@ std::uint64_t count(const cluster_spec& cluster,
 
 }  // namespace
 
+bool has_agent(const host_spec& host) noexcept {
+  return !host.prefix.empty();
+}
+
+std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster) {
+  std::vector<const host_spec*> all;
+  for (const auto& host : cluster.hosts)
+    if (has_agent(host)) all.push_back(&host);
+  return all;
+}
+
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept {
   const auto at = std::find_if(cluster.hosts.begin(), cluster.hosts.end(),
                                [&](const host_spec& host) { return host.name == name; });
@@ -35,7 +46,7 @@ const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept {
 
 bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept {
   const auto* host = host_of_coordinator(cluster);
-  return host == nullptr || host->prefix.empty();
+  return host == nullptr || !has_agent(*host);
 }
 
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept {

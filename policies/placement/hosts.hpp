@@ -5,10 +5,17 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "policies/model/spec.hpp"
 
 namespace tidegate::policies {
+
+// Returns true if a host has an agent of its own; else its processes are started by the
+// launcher's, on the launcher's machine.
+bool has_agent(const host_spec& host) noexcept;
+// Returns those hosts, in the order of the cluster's.
+std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster);
 
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept;
 

@@ -21,7 +21,7 @@ memory_needs needs_on(const host_spec* host, process_name name) {
   memory_needs needs;
   needs.process = name.to_string();
   if (host != nullptr) needs.host = host->name;
-  needs.is_beside_launcher = host == nullptr || host->prefix.empty();
+  needs.is_beside_launcher = host == nullptr || !has_agent(*host);
   return needs;
 }
 

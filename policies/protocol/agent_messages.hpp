@@ -30,6 +30,9 @@ struct launched_process {
   friend bool operator==(const launched_process&, const launched_process&) = default;
 };
 
+// Ends a process by its leave or by force, stops it, or has it go on.
+enum class process_signal : std::uint8_t { terminate, kill, stop, go_on };
+
 namespace agent_orders {
 
 // Start a process; answered by `started` or `not_started`. Where a spare is named it becomes
@@ -39,7 +42,11 @@ struct start {
   process_name name;
   std::uint32_t epoch = 1;
   bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
+  // It was on another host before: what this one has kept of it is out of date.
+  bool moved = false;
   spare_number spare = no_spare;
+  // Where the coordinator of this epoch listens; 0: it has not said so.
+  std::uint16_t coordinator_port = 0;
 };
 // Start a process of the job's program that waits for a place; or have a spare that can make
 // copies of itself make one. `spare_ready` or `spare_ended` follows.
@@ -53,10 +60,11 @@ struct start_spare {
 struct end_spare {
   spare_number spare = no_spare;
 };
-// Ask that incarnation of a process to end, or end it; nothing happens where it has ended.
-struct end {
+// To that incarnation of a process and all that it has started; nothing happens where it has
+// ended.
+struct signal {
   launched_process process;
-  bool by_force = false;
+  process_signal content = process_signal::terminate;
 };
 // The run is over: end all, and go.
 struct leave {};
@@ -65,7 +73,7 @@ struct leave {};
 
 using agent_order =
     std::variant<agent_orders::start, agent_orders::start_spare, agent_orders::end_spare,
-                 agent_orders::end, agent_orders::leave>;
+                 agent_orders::signal, agent_orders::leave>;
 
 namespace agent_reports {
 
@@ -102,13 +110,18 @@ struct spare_ended {
   spare_number spare = no_spare;
   std::string why;
 };
+// For the events of the run.
+struct noted {
+  std::string subject;
+  std::string detail;
+};
 
 }  // namespace agent_reports
 
 using agent_report =
     std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
                  agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
-                 agent_reports::spare_ended>;
+                 agent_reports::spare_ended, agent_reports::noted>;
 
 // What travels. `taken`: the number of the last message of the other side that was taken.
 struct agent_frame {

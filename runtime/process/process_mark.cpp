@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <poll.h>
 #include <string>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +19,14 @@ process_mark own_mark() {
   const auto pid = ::getpid();
   const auto stat = stat_of(pid);
   return {pid, stat ? stat->started : 0};
+}
+
+std::string machine_of_pids() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat pids {};
+  if (::stat("/proc/self/ns/pid", &pids) != 0) return boot;
+  return boot + "/" + std::to_string(pids.st_ino);
 }
 
 bool is_running(const process_mark& process) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "runtime/base/status.hpp"
 
@@ -17,6 +18,10 @@ struct process_mark {
 
 // Of this process.
 process_mark own_mark();
+
+// Names where pids are the same processes as for this one: since which start of which machine,
+// in which namespace of pids.
+std::string machine_of_pids();
 
 // Whether that process runs, and has not begun to exit: its sockets close after that.
 bool is_running(const process_mark& process);

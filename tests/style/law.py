@@ -79,21 +79,27 @@ PROJECT = {
     "launch/text": [BASE, "policies/model"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
-    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/heartbeat", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
-                   "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan"],
+    "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/launcher", "launch/shell", "launch/text",
+                         "launch/config", "launch/plan"],
+    "launch/agents": [BASE, "runtime/process", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
+                      "launch/plan", "launch/processes"],
+    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
+                   "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
+                   "launch/agents"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
-                     "launch/run"],
+                     "launch/processes", "launch/run"],
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
-    "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/run"],
+    "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes",
+                     "launch/run"],
     # The simulator: cores and shells in one thread.
     "launch/simulate/cluster": [*TRANSPORT, "runtime/batches", "runtime/functions", "runtime/kernels", "runtime/rows", "policies",
                                 "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
     "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],
-    "launch/cli": [BASE, "runtime/heartbeat", "runtime/storage", *COMMON, "actors/environment", "actors/node",
-                   "launch"],
+    "launch/cli": [BASE, "runtime/heartbeat", "runtime/storage", *COMMON, "actors/environment", "actors/control",
+                   "actors/node", "launch"],
 
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["include"],

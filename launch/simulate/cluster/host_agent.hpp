@@ -51,8 +51,9 @@ class host_agent final : public frameless_process,
     return own_.spawn_spare(start);
   }
   void end_spare(policies::spare_number spare) override { own_.end_spare(spare); }
-  void end(const launch::launched_process& process, bool by_force) override {
-    own_.end(process, by_force);
+  void signal(const launch::launched_process& process,
+              policies::process_signal content) override {
+    own_.signal(process, content);
   }
   void end_all() override { own_.end_all(); }
   std::vector<policies::beat_reading> beats() override { return {}; }

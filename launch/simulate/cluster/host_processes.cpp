@@ -154,7 +154,9 @@ std::set<std::string> host_processes::living() const {
   return names;
 }
 
-void host_processes::end(const launch::launched_process& process, bool by_force) {
+// Nobody stops a simulated process.
+void host_processes::signal(const launch::launched_process& process,
+                            policies::process_signal content) {
   const auto at = children_.find(process.process);
   if (at == children_.end() || at->second.incarnation != process.incarnation) return;
   ++world_.killed[at->second.name.to_string()];
@@ -162,7 +164,7 @@ void host_processes::end(const launch::launched_process& process, bool by_force)
     at->second.may_begin = false;
     return;
   }
-  if (by_force) return world_.kill(at->second.id);
+  if (content == policies::process_signal::kill) return world_.kill(at->second.id);
   owner_.after(world_.chance.between<nanoseconds>(0, signal_most), [this, id = at->second.id] {
     world_.net.run_at(id, [this, id] { world_.kill(id); });
   });

@@ -52,7 +52,8 @@ class host_processes final : public launch::process_port {
       const policies::agent_orders::start& start) override;
   runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override;
   void end_spare(policies::spare_number number) override;
-  void end(const launch::launched_process& process, bool by_force) override;
+  void signal(const launch::launched_process& process,
+              policies::process_signal content) override;
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return {}; }
 

@@ -86,7 +86,7 @@ class launcher final : public frameless_process,
   }
   runtime::status write_pids(const std::vector<launch::live_process>& processes) override;
   void complain(const std::string& text) override { note(text); }
-  void show_log(policies::process_number) override {}
+  void show_log(const std::string&) override {}
   void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
 
   void turn_soon();

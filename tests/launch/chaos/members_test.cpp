@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include "launch/run/process_table.hpp"
+#include "launch/processes/process_table.hpp"
 #include "launch/text/files.hpp"
 #include "runtime/process/process_stat.hpp"
 

@@ -1,6 +1,7 @@
 #include "tests/launch/cli/fake_cluster.hpp"
 
 #include <cstdlib>
+#include <fcntl.h>
 #include <map>
 #include <poll.h>
 #include <signal.h>
@@ -223,6 +224,32 @@ runtime::expected<std::unique_ptr<cluster_view>> observe(const actors::node_opti
   return std::make_unique<fake_view>(fd);
 }
 
+// Everybody is taken in.
+class fake_door final : public agent_door {
+ public:
+  fake_door() : listener_(wire::listen(port_)) {
+    ::fcntl(listener_.get(), F_SETFL, O_NONBLOCK);
+  }
+  std::uint16_t port() const override { return port_; }
+  int fd() const override { return listener_.get(); }
+  runtime::unique_fd take() override {
+    return runtime::unique_fd(
+        ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  }
+
+ private:
+  std::uint16_t port_ = 0;
+  runtime::unique_fd listener_;
+};
+
+runtime::expected<runtime::unique_fd> connect(const std::string&, std::uint16_t port,
+                                              const agent_link_options&) {
+  runtime::unique_fd connection(wire::dial(port));
+  if (!connection) return runtime::fail(runtime::errc::unavailable, "no launcher listens");
+  ::fcntl(connection.get(), F_SETFL, O_NONBLOCK);
+  return connection;
+}
+
 std::string get(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -235,7 +262,12 @@ services fake_services() {
           .run_shard = run_shard,
           .run_shard_host = run_shard,
           .run_aggregator = run_shard,
-          .observe = observe};
+          .observe = observe,
+          .agents = {.listen = [](const std::string&, std::uint16_t, const agent_link_options&)
+                         -> runtime::expected<std::unique_ptr<agent_door>> {
+                       return std::make_unique<fake_door>();
+                     },
+                     .connect = connect}};
 }
 
 int fake_worker(const std::vector<std::string>& arguments) {

@@ -237,14 +237,58 @@ TEST(launch, a_coordinator_that_ends_or_never_gets_ready) {
 TEST(launch, a_node_of_another_protocol_refuses_to_start) {
   for (const auto& [setting, says] :
        {std::pair<std::string, std::string>{"TIDEGATE_PROTOCOL=250", "the launcher speaks 250"},
-        {"--unset=TIDEGATE_PROTOCOL", "the launcher does not say which it speaks"}}) {
-    launched run("cluster: {name: t, hosts: {a: {address: 127.0.0.1, prefix: [env, " + setting +
-                 "]}}}\njobs:\n" + fake_job("mlp", 1, "done"));
-    EXPECT_EQ(run.wait(), 3) << run.output();
-    EXPECT_THAT(run.output(),
-                AllOf(HasSubstr("coordinator 0 (pid "), HasSubstr("built for protocol "),
-                      HasSubstr(says), HasSubstr("install the launcher's Tidegate")));
+        {"-u TIDEGATE_PROTOCOL", "the launcher does not say which it speaks"}}) {
+    const auto command = "env " + setting + " '" + FAKE_TIDEGATE +
+                         "' node shard --run-dir /nowhere --index 0 2>&1; echo status $?";
+    std::string output;
+    FILE* pipe = ::popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    for (int byte = std::fgetc(pipe); byte != EOF; byte = std::fgetc(pipe))
+      output += static_cast<char>(byte);
+    ::pclose(pipe);
+    EXPECT_THAT(output,
+                AllOf(HasSubstr("built for protocol "), HasSubstr(says),
+                      HasSubstr("install the launcher's Tidegate"), HasSubstr("status 1\n")));
   }
+}
+
+// Every host has an agent of its own, which are processes beside the launcher.
+std::string yaml_of_hosts(const std::string& prefix_of_b, const std::string& job) {
+  return "cluster: {name: t, hosts: {a: {address: 127.0.0.1}, b: {address: 127.0.0.1, "
+         "prefix: " +
+         prefix_of_b + "}}}\njobs:\n" + job;
+}
+
+TEST(launch, starts_the_processes_of_another_host_through_its_agent) {
+  launched run(yaml_of_hosts("[env, BLUE=1]",
+                             "  mlp: {workers: 2, command: [sh, -c, 'echo BLUE=$BLUE "
+                             "host=$TIDEGATE_HOST; exec \"$FAKE\" worker done']}\n"));
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_THAT(run.read("logs/worker-mlp-0.log"), HasSubstr("BLUE= host=a\n"));
+  EXPECT_THAT(run.read("logs/worker-mlp-1.log"), HasSubstr("BLUE=1 host=b\n"));
+}
+
+TEST(launch, an_agent_that_cannot_begin_says_why) {
+  for (
+      const auto& [prefix, says] :
+      {std::pair<std::string, std::string>{"[sh, -c, 'echo no key for b; exit 5']",
+                                           "no key for b"},
+       {"[sh, -c, 'exec \"$1\" host </dev/null', sh]",
+        "standard input has ended before its first line"},
+       {R"([sh, -c, 'read -r line; printf %s\\n "$line" | sed "s/otocol\":\"[0-9.]*/&250/" | "$1" host', sh])",
+        "install the launcher's Tidegate on this host"}}) {
+    launched run(yaml_of_hosts(prefix, fake_job("mlp", 2, "done")));
+    EXPECT_EQ(run.wait(), 1) << run.output();
+    EXPECT_THAT(run.output(), AllOf(HasSubstr("host b: its agent exited with status"),
+                                    HasSubstr("agent-b.log"), HasSubstr(says)));
+    EXPECT_LT(run.seconds(), 5);
+  }
+}
+
+TEST(launch, a_program_that_only_the_other_host_lacks_is_named) {
+  launched run(yaml_of_hosts("[env]", "  mlp: {workers: 2, hosts: [b], command: [no_such]}\n"));
+  EXPECT_EQ(run.wait(), 1) << run.output();
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("jobs.mlp.command: program 'no_such'")));
 }
 
 TEST(launch, refuses_what_cannot_start) {

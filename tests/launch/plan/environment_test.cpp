@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "launch/run/find_program.hpp"
+#include "launch/processes/find_program.hpp"
 #include "policies/protocol/protocol_version.hpp"
 #include "tests/launch/config/samples.hpp"
 

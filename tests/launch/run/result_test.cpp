@@ -80,18 +80,5 @@ TEST(events, are_never_earlier_than_they_may_be) {
     EXPECT_EQ(event_time_of(text), 0) << text;
 }
 
-TEST(pids, name_role_job_and_index) {
-  const auto list =
-      json::parse(pids_json({{.name = {.role = process_role::worker, .job = "mlp", .index = 3},
-                              .pid = 99,
-                              .started = 12345}}));
-  EXPECT_EQ(list, (json{{{"role", "worker"},
-                         {"job", "mlp"},
-                         {"index", 3},
-                         {"pid", 99},
-                         {"started", 12345}}}));
-  EXPECT_EQ(json::parse(pids_json({})), json::array());
-}
-
 }  // namespace
 }  // namespace tidegate::launch

@@ -51,21 +51,27 @@ class world_of_words final : public run_port, public process_port {
   void end_spare(policies::spare_number spare) override {
     seen.push_back("end spare " + std::to_string(spare));
   }
-  void end(const launched_process& process, bool by_force) override {
-    seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(process.process) + "." +
+  void signal(const launched_process& process, process_signal content) override {
+    const bool kills = content == process_signal::kill;
+    seen.push_back((kills ? "kill " : "terminate ") + std::to_string(process.process) + "." +
                    std::to_string(process.incarnation));
   }
   void end_all() override { agent.turn(now, {.all_ended = true}); }
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
   void start_agent(const policies::host_effects::start_agent& start) override {
-    agent.start(now, start.start);
+    if (start.host == inner_agent::host) return agent.start(now, start.start);
+    failed_.push_back({start.host, agent_event::ended{"no route to it"}});
   }
   void end_agent(policies::host_number) override { agent.end(); }
   void send(policies::agent_connection, const policies::launcher_frame& frame) override {
     agent.send(now, frame);
   }
   void close(policies::agent_connection) override {}
-  std::vector<agent_event> take_agent_events() override { return agent.take_events(); }
+  std::vector<agent_event> take_agent_events() override {
+    auto events = agent.take_events();
+    for (auto& event : std::exchange(failed_, {})) events.push_back(std::move(event));
+    return events;
+  }
   void starting(const policies::process_name&) override {}
   void coordinator_listens(std::uint16_t) override {}
   void watch() override { watches_ = true; }
@@ -85,7 +91,7 @@ class world_of_words final : public run_port, public process_port {
     return disk;
   }
   void complain(const std::string&) override {}
-  void show_log(policies::process_number) override {}
+  void show_log(const std::string& writer) override { seen.push_back("log of " + writer); }
   void answer(std::uint32_t asker, const std::string& line) override {
     seen.push_back("to " + std::to_string(asker) + ": " + line);
   }
@@ -105,6 +111,7 @@ class world_of_words final : public run_port, public process_port {
  private:
   bool watches_ = false;
   std::uint64_t asked_ = 0;
+  std::vector<agent_event> failed_;  // of other hosts, none of which can be reached
 };
 
 poll_news running_news() {
@@ -207,6 +214,24 @@ TEST(run_shell, pids_that_could_not_be_written_are_written_in_the_next_turn) {
   run.is_told(40, 1);
   seen = run.world.take();
   EXPECT_EQ(std::count(seen.begin(), seen.end(), "pids"), 0) << "they are written";
+}
+
+// Their agents fail before the first turn is over.
+TEST(run_shell, hosts_that_cannot_be_reached_at_once_end_the_run) {
+  auto plan = small_plan();
+  plan.hosts = {{.name = "own", .room = {}}, {.name = "blue", .room = {}}};
+  plan.homes = {{"worker-a-0", 1}};
+  world_of_words world;
+  run_shell shell(plan, world, 1);
+  shell.begin(0);
+  shell.turn(1, {});
+  world.agent.turn(2, {.link = {}, .frames = {}, .reports = {death_of(0)}});
+  shell.turn(2, {});
+  ASSERT_NE(shell.ended(), nullptr);
+  EXPECT_EQ(shell.ended()->outcome, policies::run_outcome::job_failed);
+  EXPECT_EQ(shell.ended()->reason, "host blue: no route to it");
+  const auto all = world.take();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "log of agent-blue"), 1);
 }
 
 TEST(run_shell, a_process_that_cannot_be_started_again_is_tried_later) {

@@ -89,6 +89,20 @@ TEST(agent, that_is_killed_takes_its_host_along) {
   EXPECT_EQ(run.starts.size(), 2U);
 }
 
+// The reason why a host is not back is another than that for which it was lost.
+TEST(agent, that_cannot_be_started_again_says_why) {
+  host_run run;
+  run.begin();
+  run.starts_itself = false;
+  run.kill_agent();
+  run.pass(unreachable / 2);
+  ASSERT_EQ(run.starts.size(), 2U);
+  run.contact.agent_ended(run.now, "no route to host", run.to_launcher);
+  run.carry_out();
+  EXPECT_EQ(run.downs, (std::vector<std::string>{"host blue: killed"}));
+  EXPECT_EQ(run.stay_downs, (std::vector<std::string>{"host blue: no route to host"}));
+}
+
 TEST(agent, that_never_comes_is_given_up) {
   host_run run;
   run.starts_itself = false;

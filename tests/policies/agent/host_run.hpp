@@ -170,6 +170,8 @@ class host_run {
     reported.clear();
   }
 
+  void act(const host_effects::stays_down& host) { stay_downs.push_back(host.why); }
+
   std::int64_t now = 0;
   host_contact contact;
   std::unique_ptr<agent_core> agent;
@@ -189,6 +191,7 @@ class host_run {
   int ups = 0, clearings = 0, ended_by_force = 0;
   std::string why;
   std::vector<std::string> downs;
+  std::vector<std::string> stay_downs;
   std::vector<std::uint64_t> starts;
   std::vector<std::uint32_t> carried_out, reported;
 };

@@ -380,6 +380,8 @@ class launched {
       return content.text;
     else if constexpr (std::is_same_v<Effect, launch_effects::show_log>)
       return "log of " + name_of(content.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::show_agent_log>)
+      return "log of the agent of " + plan_.hosts[content.host].name;
     else
       return text_of_end(content);
   }

@@ -1,0 +1,57 @@
+#include "launch/agents/agent_config.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launch/plan/environment.hpp"
+#include "policies/protocol/protocol_version.hpp"
+
+namespace tidegate::launch {
+
+using json = nlohmann::ordered_json;
+
+std::string config_text(const agent_config& config) {
+  const json all{{"protocol", policies::protocol_text()},
+                 {"host", config.host},
+                 {"start", config.start},
+                 {"launcher_host", config.launcher_host},
+                 {"launcher_port", config.launcher_port},
+                 {"token", format_token(config.token)},
+                 {"run_dir", config.run_dir},
+                 {"folder", config.folder},
+                 {"workers_port", config.workers_port},
+                 {"cluster", config.cluster}};
+  return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+runtime::expected<agent_config> parse_config(const std::string& line) {
+  const auto corrupt = [](const std::string& why) {
+    return runtime::fail(runtime::errc::corrupt,
+                         "the first line of standard input is not what `tidegate launch` says "
+                         "to an agent of a host: " +
+                             why);
+  };
+  try {
+    const auto all = json::parse(line);
+    // First: what another version writes is not known here.
+    const auto protocol = all.at("protocol").get<std::string>();
+    if (auto known = policies::check_protocol(protocol.c_str(),
+                                              "install the launcher's Tidegate on this host");
+        !known.ok())
+      return runtime::fail(std::move(known));
+    agent_config config;
+    all.at("host").get_to(config.host);
+    all.at("start").get_to(config.start);
+    all.at("launcher_host").get_to(config.launcher_host);
+    all.at("launcher_port").get_to(config.launcher_port);
+    all.at("run_dir").get_to(config.run_dir);
+    all.at("folder").get_to(config.folder);
+    all.at("workers_port").get_to(config.workers_port);
+    all.at("cluster").get_to(config.cluster);
+    if (!parse_token(all.at("token").get<std::string>(), config.token)) return corrupt("token");
+    return config;
+  } catch (const json::exception& why) {
+    return corrupt(why.what());
+  }
+}
+
+}  // namespace tidegate::launch

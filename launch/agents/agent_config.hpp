@@ -1,0 +1,32 @@
+// What an agent of a host is told on its standard input as it begins: a line of JSON. There it
+// is seen by nobody else, unlike on a command line or in an environment. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+struct agent_config {
+  std::string host;         // its name in the cluster
+  std::uint64_t start = 0;  // as agent_options::start
+  std::string launcher_host;
+  std::uint16_t launcher_port = 0;
+  std::uint64_t token = 0;  // of the run
+  std::string run_dir;      // absolute
+  std::string folder;       // from which the run was launched
+  // As run_identity has it.
+  std::uint16_t workers_port = 0;
+  std::string cluster;  // as YAML
+
+  friend bool operator==(const agent_config&, const agent_config&) = default;
+};
+
+// One line, with its end.
+std::string config_text(const agent_config& config);
+// Errors: invalid_argument (it is another version's, and the message says what to do), corrupt.
+runtime::expected<agent_config> parse_config(const std::string& line);
+
+}  // namespace tidegate::launch

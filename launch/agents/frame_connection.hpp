@@ -1,0 +1,44 @@
+// Texts over a connection that does not block: each with its length before it, 4 bytes, the
+// lowest first. One thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::launch {
+
+class frame_connection {
+ public:
+  // Of one text; more is another protocol.
+  static constexpr std::size_t frame_bytes_max = std::size_t{16} << 20U;
+
+  frame_connection() = default;
+  explicit frame_connection(runtime::unique_fd connection) : fd_(std::move(connection)) {}
+
+  bool is_open() const noexcept { return static_cast<bool>(fd_); }
+  void close();
+  int fd() const noexcept { return fd_.get(); }
+  // Returns the events of poll(2) to wait for before read().
+  short awaits() const noexcept;
+
+  // Sends as soon as there is room; what is not sent when the connection breaks is lost.
+  void send(std::string_view text);
+  // Sends what is left, and appends the texts that have arrived. Returns false, and closes, if
+  // the connection has broken, the peer has closed it, or sends what is no such text.
+  bool read(std::vector<std::string>& into);
+
+ private:
+  bool flush();
+  bool receive();
+  bool take_frames(std::vector<std::string>& into);
+
+  runtime::unique_fd fd_;
+  std::string unsent_;
+  std::string received_;
+};
+
+}  // namespace tidegate::launch

@@ -1,0 +1,134 @@
+#include "launch/agents/host_loop.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "launch/agents/agent_text.hpp"
+#include "policies/model/millisecond.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
+
+std::uint64_t draw_number() {
+  std::uint64_t number = 0;
+  const auto n = ::getrandom(&number, sizeof number, 0);
+  TIDEGATE_ASSERT(n == sizeof number,
+                  "getrandom gives 8 bytes or the kernel is older than 3.17");
+  return number | 1U;  // not 0
+}
+
+}  // namespace
+
+host_loop::host_loop(const agent_config& config, const policies::cluster_spec& spec,
+                     const starter& programs, const agent_links& links)
+    : config_(config),
+      processes_(spec, programs, {config.host},
+                 {.token = config.token,
+                  .port = 0,
+                  .run_dir = config.run_dir,
+                  .epoch = 1,
+                  .workers_port = config.workers_port}),
+      shell_({.agent = draw_number(),
+              .start = config.start,
+              .unreachable_ns = spec.supervision.unreachable_ms * policies::millisecond},
+             static_cast<host_port&>(*this), spec.supervision.heartbeat_timeout_ms),
+      connector_(links, config.launcher_host, config.launcher_port,
+                 {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}) {}
+
+bool host_loop::carry_out() {
+  shell_.begin(runtime::steady_now());
+  while (!shell_.is_over()) {
+    wait();
+    auto turn = collect();
+    shell_.turn(runtime::steady_now(), std::move(turn));
+  }
+  // Before an attempt to connect is waited for.
+  if (!shell_.why().empty()) runtime::log::error(shell_.why());
+  return shell_.why().empty();
+}
+
+void host_loop::wait() {
+  std::vector<pollfd> fds{{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+                          {.fd = connector_.fd(), .events = POLLIN, .revents = 0}};
+  if (has_input_) fds.push_back({.fd = STDIN_FILENO, .events = POLLIN, .revents = 0});
+  if (link_.is_open()) fds.push_back({link_.fd(), link_.awaits(), 0});
+  processes_.add_to(fds);
+  auto ms = processes_.has_news() ? 0 : wait_ms_max;
+  if (const auto wake = shell_.next_wake(); wake != policies::agent_core::never && ms > 0)
+    ms = std::clamp<std::int64_t>(
+        (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
+        wait_ms_max);
+  ::poll(fds.data(), fds.size(), static_cast<int>(ms));
+}
+
+agent_turn host_loop::collect() {
+  agent_turn turn;
+  for (int number = signals_.next(); number != 0; number = signals_.next())
+    turn.closed = "it was ended by SIG" + std::string(::sigabbrev_np(number));
+  if (has_input_) read_input(turn);
+  read_link(turn);
+  processes_.read(turn);
+  if (processes_.adopts()) reap_strays([&](pid_t pid) { return processes_.has(pid); });
+  return turn;
+}
+
+// Whoever has started this agent has its standard input open as long as it lives.
+void host_loop::read_input(agent_turn& into) {
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (::poll(&input, 1, 0) > 0) {
+    std::array<char, 256> ignored{};
+    const auto got = ::read(STDIN_FILENO, ignored.data(), ignored.size());
+    if (got > 0) continue;
+    if (got < 0 && errno == EINTR) continue;
+    has_input_ = false;
+    into.closed = "its standard input has ended: whoever has started it is gone";
+    return;
+  }
+}
+
+void host_loop::read_link(agent_turn& into) {
+  using news = agent_turn::link_news;
+  if (link_.is_open()) {
+    std::vector<std::string> texts;
+    const bool is_open = link_.read(texts);
+    for (const auto& text : texts) {
+      auto frame = parse_launcher_frame(text);
+      if (frame) {
+        into.frames.push_back(std::move(*frame));
+        continue;
+      }
+      runtime::log::error("the launcher says: " + frame.error().message());
+      link_.close();
+    }
+    if (!is_open || !link_.is_open()) into.link.push_back(news::disconnected);
+  }
+  auto connected = connector_.take();
+  if (!connected) return;
+  if (!*connected) {
+    into.link.push_back(news::not_connected);
+    if (std::exchange(why_not_connected_, connected->error().message()) != why_not_connected_)
+      runtime::log::warn(why_not_connected_);
+    return;
+  }
+  why_not_connected_.clear();
+  link_ = frame_connection(std::move(**connected));
+  link_.send(greeting_text(config_.host));
+  into.link.push_back(news::connected);
+}
+
+void host_loop::send(const policies::agent_frame& frame) {
+  link_.send(frame_text(frame));
+}
+
+}  // namespace tidegate::launch

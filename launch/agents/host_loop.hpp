@@ -1,0 +1,64 @@
+// The world of an agent that is a process of its own: launch/shell/agent_shell.hpp decides.
+// Main thread only (see spawn.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/agents/agent_config.hpp"
+#include "launch/agents/agent_door.hpp"
+#include "launch/agents/connector.hpp"
+#include "launch/agents/frame_connection.hpp"
+#include "launch/processes/run_processes.hpp"
+#include "launch/processes/signals.hpp"
+#include "launch/processes/starter.hpp"
+#include "launch/shell/agent_shell.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::launch {
+
+class host_loop final : private host_port {
+ public:
+  // All outlive it.
+  host_loop(const agent_config& config, const policies::cluster_spec& spec,
+            const starter& programs, const agent_links& links);
+
+  // Blocks until the agent's work is over. Returns true if the launcher has asked for that; why
+  // else is logged.
+  bool carry_out();
+
+ private:
+  void wait();
+  agent_turn collect();
+  void read_input(agent_turn& into);
+  void read_link(agent_turn& into);
+
+  runtime::expected<spawned_process> spawn(
+      const policies::agent_orders::start& start) override {
+    return processes_.spawn(start);
+  }
+  runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override {
+    return processes_.spawn_spare(start);
+  }
+  void end_spare(policies::spare_number spare) override { processes_.end_spare(spare); }
+  void signal(const launched_process& process, process_signal content) override {
+    processes_.signal(process, content);
+  }
+  void end_all() override { processes_.end_all(); }
+  std::vector<policies::beat_reading> beats() override { return processes_.beats(); }
+  void connect() override { connector_.start(); }
+  void disconnect() override { link_.close(); }
+  void send(const policies::agent_frame& frame) override;
+
+  const agent_config& config_;
+  signal_source signals_;
+  run_processes processes_;
+  agent_shell shell_;
+  connector connector_;
+  frame_connection link_;
+  std::string why_not_connected_;  // as was told last
+  bool has_input_ = true;
+};
+
+}  // namespace tidegate::launch

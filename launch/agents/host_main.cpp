@@ -1,0 +1,77 @@
+#include "launch/agents/host_main.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+#include "launch/agents/agent_config.hpp"
+#include "launch/agents/agent_mark.hpp"
+#include "launch/agents/host_loop.hpp"
+#include "launch/config/read_spec.hpp"
+#include "launch/plan/environment.hpp"
+#include "launch/processes/limits.hpp"
+#include "launch/processes/starter.hpp"
+#include "runtime/base/log.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// Nothing follows the line.
+runtime::expected<std::string> read_line(int fd) {
+  constexpr std::size_t line_bytes_max = std::size_t{64} << 20U;
+  std::array<char, 4096> bytes{};
+  std::string line;
+  while (line.size() < line_bytes_max) {
+    const auto got = ::read(fd, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      return runtime::fail(runtime::errc::unavailable,
+                           "standard input has ended before its first line: `tidegate launch` "
+                           "starts agents of hosts, and says there what they need");
+    line.append(bytes.data(), static_cast<std::size_t>(got));
+    if (line.ends_with('\n')) return line;
+  }
+  return runtime::fail(runtime::errc::corrupt, "the first line of standard input has no end");
+}
+
+// Returns as host_loop::carry_out().
+runtime::expected<bool> run_host(const agent_links& links) {
+  const auto line = read_line(STDIN_FILENO);
+  if (!line) return runtime::fail(line.error());
+  const auto config = parse_config(*line);
+  if (!config) return runtime::fail(config.error());
+  runtime::log::start("agent-" + config->host);
+  const auto spec = parse_cluster(config->cluster, "the launcher's cluster file", {});
+  if (!spec) return runtime::fail(spec.error());
+  if (::chdir(config->folder.c_str()) != 0)
+    runtime::log::warn(
+        "the folder that the run was launched from is not here, and commands "
+        "may be relative to it: " +
+        config->folder + ": " + std::strerror(errno));
+  if (auto fits = check_limits_of_this_machine(*spec); !fits.ok())
+    return runtime::fail(std::move(fits));
+  const auto programs = starter::create(*spec, parse_environment(environ), {config->host});
+  if (!programs) return runtime::fail(programs.error());
+  const auto ended = take_over_host(*config);
+  if (!ended) return runtime::fail(ended.error());
+  if (*ended > 0)
+    runtime::log::info(std::to_string(*ended) + " processes of an earlier agent were ended");
+  raise_descriptor_limit(*spec);
+  return host_loop(*config, *spec, *programs, links).carry_out();
+}
+
+}  // namespace
+
+exit_code host_main(const agent_links& links) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto has_left = run_host(links);
+  if (has_left) return *has_left ? exit_code::done : exit_code::process_died;
+  runtime::log::error(has_left.error().message());
+  return exit_code::bad_usage;
+}
+
+}  // namespace tidegate::launch

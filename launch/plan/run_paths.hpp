@@ -1,0 +1,13 @@
+// Where things are in a run folder, whoever writes them. Pure, any thread.
+#pragma once
+
+#include <string>
+
+namespace tidegate::launch {
+
+// Of a process, by its name as a text, or "agent-blue" of a host.
+inline std::string log_path(const std::string& run_dir, const std::string& writer) {
+  return run_dir + "/logs/" + writer + ".log";
+}
+
+}  // namespace tidegate::launch

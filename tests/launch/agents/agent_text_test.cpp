@@ -1,0 +1,132 @@
+#include "launch/agents/agent_text.hpp"
+
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tidegate::launch {
+namespace {
+
+using policies::agent_frame;
+using policies::launched_process;
+using policies::launcher_frame;
+using policies::process_exit;
+using policies::process_role;
+using policies::process_signal;
+namespace orders = policies::agent_orders;
+namespace reports = policies::agent_reports;
+
+constexpr launched_process somebody{7, 3};
+
+std::vector<policies::agent_order> all_orders() {
+  return {orders::start{.process = somebody,
+                        .name = {.role = process_role::worker, .job = "mlp", .index = 9},
+                        .epoch = 2,
+                        .joins = true,
+                        .moved = true,
+                        .spare = 4,
+                        .coordinator_port = 4711},
+          orders::start_spare{.spare = 5, .job = "mlp", .rank = 6, .copy_of = 4},
+          orders::end_spare{.spare = 5},
+          orders::signal{.process = somebody, .content = process_signal::terminate},
+          orders::signal{.process = somebody, .content = process_signal::kill},
+          orders::signal{.process = somebody, .content = process_signal::stop},
+          orders::signal{.process = somebody, .content = process_signal::go_on},
+          orders::leave{}};
+}
+
+std::vector<policies::agent_report> all_reports() {
+  return {reports::started{.process = somebody, .pid = 99, .started_at = 5, .was_spare = true},
+          reports::not_started{.process = somebody, .why = "no memory"},
+          reports::ended{.process = somebody,
+                         .exit = {process_exit::ending::bad_status, "it ended"}},
+          reports::hangs{.process = somebody, .silent_ns = 17},
+          reports::listens{.process = somebody, .port = 80, .unusable = "it does not"},
+          reports::spare_ready{.spare = 3, .can_copy = true},
+          reports::spare_ended{.spare = 3, .why = "it was killed"},
+          reports::noted{.subject = "spare_passed_over", .detail = "spare 3"}};
+}
+
+// What is read is written as it was; so a field that gets lost on the way shows where it has
+// another value than it begins with.
+TEST(agent_text, reads_every_frame_as_it_was_written) {
+  constexpr auto large = std::numeric_limits<std::uint64_t>::max();
+  std::vector<launcher_frame> from_launcher{{1, launcher_frame::welcome{large}},
+                                            {2, launcher_frame::dismissal{}},
+                                            {large, launcher_frame::sign{}}};
+  for (const auto& order : all_orders())
+    from_launcher.push_back({3, launcher_frame::order{.number = large, .content = order}});
+  for (const auto& frame : from_launcher) {
+    const auto text = frame_text(frame);
+    const auto read = parse_launcher_frame(text);
+    ASSERT_TRUE(read) << text << ": " << read.error().message();
+    EXPECT_EQ(read->content.index(), frame.content.index()) << text;
+    EXPECT_EQ(frame_text(*read), text);
+  }
+  std::vector<agent_frame> from_agent{
+      {1, agent_frame::hello{.agent = large, .start = 2, .launcher = 3}},
+      {large, agent_frame::sign{}}};
+  for (const auto& report : all_reports())
+    from_agent.push_back({4, agent_frame::report{.number = large, .content = report}});
+  for (const auto& frame : from_agent) {
+    const auto text = frame_text(frame);
+    const auto read = parse_agent_frame(text);
+    ASSERT_TRUE(read) << text << ": " << read.error().message();
+    EXPECT_EQ(read->content.index(), frame.content.index()) << text;
+    EXPECT_EQ(frame_text(*read), text);
+  }
+  EXPECT_EQ(parse_greeting(greeting_text("blue")).value(), "blue");
+}
+
+TEST(agent_text, has_every_field_of_an_order_to_start) {
+  const auto text = frame_text(launcher_frame{
+      .taken = 1, .content = launcher_frame::order{.number = 2, .content = all_orders()[0]}});
+  EXPECT_EQ(nlohmann::json::parse(text), (nlohmann::json{{"taken", 1},
+                                                         {"kind", "order"},
+                                                         {"number", 2},
+                                                         {"order", "start"},
+                                                         {"process", 7},
+                                                         {"incarnation", 3},
+                                                         {"role", "worker"},
+                                                         {"job", "mlp"},
+                                                         {"index", 9},
+                                                         {"epoch", 2},
+                                                         {"joins", true},
+                                                         {"moved", true},
+                                                         {"spare", 4},
+                                                         {"coordinator_port", 4711}}));
+}
+
+TEST(agent_text, takes_nothing_else) {
+  for (
+      const auto* text :
+      {"", "{", "[]", "1", "{}", R"({"taken": 0})", R"({"taken": -1, "kind": "sign"})",
+       R"({"taken": 0, "kind": "no"})", R"({"taken": 0, "kind": 5})",
+       R"({"taken": 0, "kind": "order", "number": 1})",
+       R"({"taken": 0, "kind": "order", "number": 1, "order": "end_spare", "spare": 4294967296})",
+       R"({"taken": 0, "kind": "order", "number": 1, "order": "signal", "process": 1,
+            "incarnation": 1, "signal": "hup"})"}) {
+    const auto read = parse_launcher_frame(text);
+    EXPECT_FALSE(read) << text;
+    EXPECT_TRUE(read || read.error().code() == runtime::errc::corrupt) << text;
+  }
+  for (const auto* text : {"", "{}", R"({"taken": 0, "kind": "welcome", "launcher": 1})",
+                           R"({"taken": 0, "kind": "report", "number": 1, "report": "ended",
+                               "process": 1, "incarnation": 1, "ending": "odd", "text": ""})"})
+    EXPECT_FALSE(parse_agent_frame(text)) << text;
+  EXPECT_FALSE(parse_greeting("{}"));
+  EXPECT_FALSE(parse_greeting(R"({"host": 1})"));
+}
+
+TEST(agent_text, carries_words_of_programs_that_are_no_utf8) {
+  const auto text = frame_text(agent_frame{
+      .taken = 0,
+      .content = agent_frame::report{
+          .number = 1, .content = reports::noted{.subject = "a", .detail = "\xff"}}});
+  EXPECT_TRUE(parse_agent_frame(text)) << text;
+}
+
+}  // namespace
+}  // namespace tidegate::launch
