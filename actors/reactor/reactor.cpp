@@ -4,9 +4,11 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <caf/resumable.hpp>
@@ -165,6 +167,7 @@ bool reactor::run_put_off() {
 }
 
 void reactor::wait(bool after_work, bool patient, bool briefly) {
+  if (after_work) futile_.worked();
   if (!yield(after_work)) sleep(patient, briefly);
 }
 
@@ -304,7 +307,17 @@ void reactor::close_link(std::uint32_t flush_ms_max) {
   link_->close(flush_ms_max);
 }
 
+// Messages of other threads end it.
+void reactor::pause() {
+  const auto length = std::chrono::nanoseconds(futile_.pause()).count();
+  if (length == 0) return;
+  pollfd waited{.fd = wake_fd_, .events = POLLIN, .revents = 0};
+  const timespec limit{.tv_sec = 0, .tv_nsec = length};
+  ::ppoll(&waited, 1, &limit, nullptr);
+}
+
 void reactor::sleep(bool patient, bool briefly) {
+  pause();
   // Others may wait for something else.
   if (link_open_)
     link_->set_patient(patient && inline_drivers_.load() == 1 && !background_.load());
@@ -313,7 +326,9 @@ void reactor::sleep(bool patient, bool briefly) {
   // A message may have come between run_ready and here: its eventfd is readable, so this
   // returns.
   const int longest = briefly ? static_cast<int>(interrupt_check::interval.count()) : -1;
+  const auto before = std::chrono::steady_clock::now();
   epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), longest);
+  futile_.woken(std::chrono::steady_clock::now() - before);
   drain_wake();
 }
 

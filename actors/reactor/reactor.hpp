@@ -27,6 +27,7 @@
 #include <caf/fwd.hpp>
 
 #include "actors/control/interrupt_check.hpp"
+#include "actors/reactor/futile_wakeups.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/process/fork_count.hpp"
@@ -130,6 +131,7 @@ class reactor final : public caf::execution_unit {
   bool yield(bool after_work);
   void sleep(bool patient, bool briefly);
   void drain_wake();
+  void pause();
   void wake();
   void watch(int fd);
 
@@ -145,6 +147,7 @@ class reactor final : public caf::execution_unit {
   bool link_open_ = false;
   std::chrono::steady_clock::time_point contended_until_{};
   std::chrono::steady_clock::time_point idle_since_{};
+  futile_wakeups futile_;
   std::deque<caf::resumable*> ready_;   // the driver's
   std::vector<continuation*> put_off_;  // likewise
   std::vector<continuation*> going_on_;

@@ -1,9 +1,11 @@
 // Who drives a reactor, and that nothing that is ready is left lying when nobody does.
 #include "actors/reactor/reactor.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <sys/eventfd.h>
 #include <thread>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/reactor/reactor_actor.hpp"
+#include "runtime/base/unique_fd.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "tests/support/local_cluster.hpp"
 
@@ -153,6 +156,96 @@ TEST_F(reactor_test, an_inline_driver_drives) {
   driver.run_until(
       [&] { return reached.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the inline driver";
+}
+
+// Its descriptor says that there is something to do, and then there is nothing.
+class restless_link final : public runtime::link {
+ public:
+  restless_link(std::unique_ptr<runtime::link> calm, std::atomic<int>& arms)
+      : calm_(std::move(calm)), arms_(arms), ready_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  void set_sink(runtime::frame_sink* sink) override { calm_->set_sink(sink); }
+  std::string address() const override { return calm_->address(); }
+  runtime::expected<runtime::peer_id> connect(std::string_view address,
+                                              runtime::reach where) override {
+    return calm_->connect(address, where);
+  }
+  void disconnect(runtime::peer_id peer) override { calm_->disconnect(peer); }
+  void post(runtime::peer_id peer, const runtime::frame_header& header,
+            std::span<const std::byte> payload, runtime::send_token token) override {
+    calm_->post(peer, header, payload, token);
+  }
+  void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
+    calm_->post_bundle(peer, frames);
+  }
+  std::size_t bundle_frames_most() const override { return calm_->bundle_frames_most(); }
+  unsigned progress() override { return 0; }
+  int event_fd() const override { return ready_.get(); }
+  bool arm() override {
+    ++arms_;
+    return true;
+  }
+  void close(std::uint32_t flush_ms_max) override { calm_->close(flush_ms_max); }
+  std::shared_ptr<runtime::memory_source> memory() override { return calm_->memory(); }
+  const runtime::link_counters& counters() const override { return calm_->counters(); }
+
+ private:
+  std::unique_ptr<runtime::link> calm_;
+  std::atomic<int>& arms_;
+  runtime::unique_fd ready_;
+};
+
+TEST(reactor, does_not_spin_while_its_link_wakes_it_for_nothing) {
+  actors::process_system process;
+  runtime::loopback_network network;
+  std::atomic<int> arms = 0;
+  auto home = actors::reactor::start(
+      process.get(),
+      [&]() -> runtime::expected<std::unique_ptr<runtime::link>> {
+        return std::make_unique<restless_link>(network.make_link(), arms);
+      },
+      0);
+  ASSERT_TRUE(home);
+  {
+    actors::reactor::inline_driver driver(**home);
+    (*home)->open_link(nullptr);
+  }
+  // So many sleeps of a millisecond take more than this; a reactor that spins has tens of
+  // thousands by then.
+  while (arms < 500) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto before = std::chrono::steady_clock::now();
+  const int at_first = arms;
+  while (arms < at_first + 100) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto took = std::chrono::steady_clock::now() - before;
+  EXPECT_GT(took, 90 * actors::futile_wakeups::pause_max);
+  std::promise<std::thread::id> at_zero;
+  auto counter = actors::spawn_on<countdown>(**home, process.get(), std::ref(at_zero));
+  caf::anon_send(counter, 3);
+  EXPECT_EQ(at_zero.get_future().wait_for(retransmit_timer), std::future_status::ready);
+  actors::reactor::inline_driver driver(**home);
+  (*home)->close_link(0);
+}
+
+TEST(futile_wakeups, make_a_reactor_rest_longer_and_longer) {
+  actors::futile_wakeups wakeups;
+  using std::chrono::nanoseconds;
+  for (unsigned i = 0; i < actors::futile_wakeups::free_of_charge; ++i) {
+    EXPECT_EQ(wakeups.pause().count(), 0);
+    wakeups.woken(nanoseconds(100));
+  }
+  EXPECT_EQ(wakeups.pause(), actors::futile_wakeups::pause_min);
+  auto longest = wakeups.pause();
+  for (int i = 0; i < 1000; ++i) {
+    wakeups.woken(nanoseconds(100));
+    EXPECT_GE(wakeups.pause(), longest);
+    longest = wakeups.pause();
+  }
+  EXPECT_EQ(longest, actors::futile_wakeups::pause_max);
+  wakeups.woken(actors::futile_wakeups::pause_max);  // it has slept, and all is well
+  EXPECT_EQ(wakeups.pause().count(), 0);
+  for (int i = 0; i < 1000; ++i) wakeups.woken(nanoseconds(100));
+  wakeups.worked();
+  EXPECT_EQ(wakeups.pause().count(), 0);
 }
 
 }  // namespace
