@@ -19,7 +19,8 @@ std::string config_text(const agent_config& config) {
                  {"run_dir", config.run_dir},
                  {"folder", config.folder},
                  {"workers_port", config.workers_port},
-                 {"cluster", config.cluster}};
+                 {"cluster", config.cluster},
+                 {"variables", config.variables}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -47,6 +48,7 @@ runtime::expected<agent_config> parse_config(const std::string& line) {
     all.at("folder").get_to(config.folder);
     all.at("workers_port").get_to(config.workers_port);
     all.at("cluster").get_to(config.cluster);
+    all.at("variables").get_to(config.variables);
     if (!parse_token(all.at("token").get<std::string>(), config.token)) return corrupt("token");
     return config;
   } catch (const json::exception& why) {

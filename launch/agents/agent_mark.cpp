@@ -18,7 +18,7 @@ constexpr int gone_within_ms = 5000;
 constexpr mode_t private_folder = 0700;
 constexpr mode_t private_file = 0600;
 
-runtime::expected<int> end_earlier(const std::string& path, const agent_config& config) {
+runtime::expected<int> end_earlier(const std::string& path, const std::string& run_dir) {
   const auto text = read_file(path);
   if (!text && text.error().code() == runtime::errc::not_found) return 0;
   if (!text) return runtime::fail(text.error());
@@ -29,18 +29,17 @@ runtime::expected<int> end_earlier(const std::string& path, const agent_config& 
   int ended = runtime::is_running(agent) ? 1 : 0;
   if (auto gone = runtime::end_process(agent, gone_within_ms); !gone.ok())
     return runtime::fail(gone.code(), "the agent before this one: " + gone.message());
-  const auto left =
-      end_leftovers({.launcher = *mark, .listed = {}, .run_dirs = {config.run_dir}});
+  const auto left = end_leftovers({.launcher = *mark, .listed = {}, .run_dirs = {run_dir}});
   if (!left) return left;
   return ended + *left;
 }
 
 }  // namespace
 
-runtime::expected<int> take_over_host(const agent_config& config) {
-  const auto folder = config.run_dir + "/agents";
+runtime::expected<int> take_over_host(const agent_config& config, const std::string& run_dir) {
+  const auto folder = run_dir + "/agents";
   const auto path = folder + "/" + config.host + ".json";
-  const auto ended = end_earlier(path, config);
+  const auto ended = end_earlier(path, run_dir);
   if (!ended) return ended;
   if (::mkdir(folder.c_str(), private_folder) != 0 && errno != EEXIST)
     return runtime::fail(runtime::errc::io_error, folder + ": " + std::strerror(errno));

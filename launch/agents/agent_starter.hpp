@@ -1,7 +1,8 @@
-// How the agent of a host is started: by the host's prefix, which runs `tidegate host` there.
-// One thread.
+// How the agent of a host is started: by the host's prefix, or by the OpenSSH client, either of
+// which runs `tidegate host` there. One thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -14,8 +15,8 @@ namespace tidegate::launch {
 
 class agent_starter {
  public:
-  // Finds the programs of the prefixes. Errors: not_found (every missing one, a line each),
-  // io_error.
+  // Finds the programs of the prefixes, and ssh where it is needed. Errors: not_found (every
+  // missing one, a line each), io_error.
   static runtime::expected<agent_starter> create(const policies::cluster_spec& spec,
                                                  const variables& environment);
 
@@ -24,9 +25,16 @@ class agent_starter {
                         int input) const;
 
  private:
+  void add_ssh(const policies::host_spec& host, std::vector<std::string>& words) const;
+
   variables environment_;
   std::string own_program_;
-  std::map<std::string, std::string> prefixes_;  // their programs, by the names of hosts
+  std::uint32_t start_timeout_ms_ = 0;
+  std::uint32_t unreachable_ms_ = 0;
+  std::map<std::string, std::string> programs_;  // that start agents, by the names of hosts
 };
+
+// Returns the text as a word of a POSIX shell.
+std::string shell_word(const std::string& text);
 
 }  // namespace tidegate::launch

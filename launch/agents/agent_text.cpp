@@ -194,6 +194,10 @@ json to_json(const reports::spare_ended& report) {
   return {{"report", "spare_ended"}, {"spare", report.spare}, {"why", report.why}};
 }
 
+json to_json(const reports::logged& report) {
+  return {{"report", "logged"}, {"writer", report.writer}, {"text", report.text}};
+}
+
 json to_json(const reports::noted& report) {
   return {{"report", "noted"}, {"subject", report.subject}, {"detail", report.detail}};
 }
@@ -224,6 +228,8 @@ policies::agent_report report_of(const json& from) {
   if (kind == "spare_ended")
     return reports::spare_ended{.spare = number_of<policies::spare_number>(from, "spare"),
                                 .why = text_of(from, "why")};
+  if (kind == "logged")
+    return reports::logged{.writer = text_of(from, "writer"), .text = text_of(from, "text")};
   if (kind == "noted")
     return reports::noted{.subject = text_of(from, "subject"),
                           .detail = text_of(from, "detail")};

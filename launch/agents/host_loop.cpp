@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,6 +20,11 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
+// Of logs: reports that the launcher has not taken yet, and bytes of a turn, also of one that
+// tells of an end.
+constexpr std::size_t reports_kept_max = 16;
+constexpr std::size_t bytes_per_turn = std::size_t{256} << 10U;
+constexpr std::size_t last_bytes_max = std::size_t{1} << 20U;
 
 std::uint64_t draw_number() {
   std::uint64_t number = 0;
@@ -30,13 +36,14 @@ std::uint64_t draw_number() {
 
 }  // namespace
 
-host_loop::host_loop(const agent_config& config, const policies::cluster_spec& spec,
-                     const starter& programs, const agent_links& links)
+host_loop::host_loop(const agent_config& config, const std::string& folder,
+                     const policies::cluster_spec& spec, const starter& programs,
+                     const agent_links& links, std::optional<log_tails> tails)
     : config_(config),
       processes_(spec, programs, {config.host},
                  {.token = config.token,
                   .port = 0,
-                  .run_dir = config.run_dir,
+                  .run_dir = folder,
                   .epoch = 1,
                   .workers_port = config.workers_port}),
       shell_({.agent = draw_number(),
@@ -44,7 +51,8 @@ host_loop::host_loop(const agent_config& config, const policies::cluster_spec& s
               .unreachable_ns = spec.supervision.unreachable_ms * policies::millisecond},
              static_cast<host_port&>(*this), spec.supervision.heartbeat_timeout_ms),
       connector_(links, config.launcher_host, config.launcher_port,
-                 {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}) {}
+                 {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}),
+      tails_(std::move(tails)) {}
 
 bool host_loop::carry_out() {
   shell_.begin(runtime::steady_now());
@@ -64,6 +72,7 @@ void host_loop::wait() {
   if (has_input_) fds.push_back({.fd = STDIN_FILENO, .events = POLLIN, .revents = 0});
   if (link_.is_open()) fds.push_back({link_.fd(), link_.awaits(), 0});
   processes_.add_to(fds);
+  if (tails_) fds.push_back({tails_->fd(), POLLIN, 0});
   auto ms = processes_.has_news() ? 0 : wait_ms_max;
   if (const auto wake = shell_.next_wake(); wake != policies::agent_core::never && ms > 0)
     ms = std::clamp<std::int64_t>(
@@ -79,6 +88,7 @@ agent_turn host_loop::collect() {
   if (has_input_) read_input(turn);
   read_link(turn);
   processes_.read(turn);
+  if (tails_) read_logs(turn);
   if (processes_.adopts()) reap_strays([&](pid_t pid) { return processes_.has(pid); });
   return turn;
 }
@@ -125,6 +135,20 @@ void host_loop::read_link(agent_turn& into) {
   link_ = frame_connection(std::move(**connected));
   link_.send(greeting_text(config_.host));
   into.link.push_back(news::connected);
+}
+
+// What a process has said comes before its end. While the launcher takes nothing it stays in
+// the logs.
+void host_loop::read_logs(agent_turn& into) {
+  const auto ends = std::any_of(into.reports.begin(), into.reports.end(), [](const auto& each) {
+    return std::holds_alternative<policies::agent_reports::ended>(each);
+  });
+  if (!ends && shell_.reports_kept() >= reports_kept_max) return;
+  std::vector<policies::agent_report> all;
+  tails_->take(ends ? last_bytes_max : bytes_per_turn, all);
+  all.insert(all.end(), std::make_move_iterator(into.reports.begin()),
+             std::make_move_iterator(into.reports.end()));
+  into.reports = std::move(all);
 }
 
 void host_loop::send(const policies::agent_frame& frame) {

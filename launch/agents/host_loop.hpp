@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "launch/agents/agent_door.hpp"
 #include "launch/agents/connector.hpp"
 #include "launch/agents/frame_connection.hpp"
+#include "launch/agents/log_tails.hpp"
 #include "launch/processes/run_processes.hpp"
 #include "launch/processes/signals.hpp"
 #include "launch/processes/starter.hpp"
@@ -20,9 +22,11 @@ namespace tidegate::launch {
 
 class host_loop final : private host_port {
  public:
-  // All outlive it.
-  host_loop(const agent_config& config, const policies::cluster_spec& spec,
-            const starter& programs, const agent_links& links);
+  // All but `tails` outlive it. `folder`: of the run, on this host. `tails`: of logs that the
+  // launcher does not see.
+  host_loop(const agent_config& config, const std::string& folder,
+            const policies::cluster_spec& spec, const starter& programs,
+            const agent_links& links, std::optional<log_tails> tails);
 
   // Blocks until the agent's work is over. Returns true if the launcher has asked for that; why
   // else is logged.
@@ -33,6 +37,7 @@ class host_loop final : private host_port {
   agent_turn collect();
   void read_input(agent_turn& into);
   void read_link(agent_turn& into);
+  void read_logs(agent_turn& into);
 
   runtime::expected<spawned_process> spawn(
       const policies::agent_orders::start& start) override {
@@ -57,6 +62,7 @@ class host_loop final : private host_port {
   agent_shell shell_;
   connector connector_;
   frame_connection link_;
+  std::optional<log_tails> tails_;
   std::string why_not_connected_;  // as was told last
   bool has_input_ = true;
 };

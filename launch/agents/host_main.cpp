@@ -9,6 +9,7 @@
 
 #include "launch/agents/agent_config.hpp"
 #include "launch/agents/agent_mark.hpp"
+#include "launch/agents/host_folder.hpp"
 #include "launch/agents/host_loop.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/plan/environment.hpp"
@@ -54,14 +55,27 @@ runtime::expected<bool> run_host(const agent_links& links) {
         config->folder + ": " + std::strerror(errno));
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok())
     return runtime::fail(std::move(fits));
-  const auto programs = starter::create(*spec, parse_environment(environ), {config->host});
+  auto environment = parse_environment(environ);
+  for (const auto& [name, value] : config->variables) environment[name] = value;
+  const auto programs = starter::create(*spec, environment, {config->host});
   if (!programs) return runtime::fail(programs.error());
-  const auto ended = take_over_host(*config);
+  const auto folder = host_folder::open(*config, *spec);
+  if (!folder) return runtime::fail(folder.error());
+  const auto ended = take_over_host(*config, folder->path());
   if (!ended) return runtime::fail(ended.error());
   if (*ended > 0)
     runtime::log::info(std::to_string(*ended) + " processes of an earlier agent were ended");
   raise_descriptor_limit(*spec);
-  return host_loop(*config, *spec, *programs, links).carry_out();
+  std::optional<log_tails> tails;
+  if (!folder->is_shared()) {
+    auto watched = log_tails::in(folder->path() + "/logs");
+    if (!watched) return runtime::fail(watched.error());
+    tails = std::move(*watched);
+  }
+  const auto has_left =
+      host_loop(*config, folder->path(), *spec, *programs, links, std::move(tails)).carry_out();
+  if (has_left) folder->remove();
+  return has_left;
 }
 
 }  // namespace

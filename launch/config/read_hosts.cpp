@@ -25,6 +25,26 @@ std::vector<std::string> names_of(const policies::cluster_spec& spec) {
   return names;
 }
 
+// Neither is an option of ssh.
+bool is_destination(std::string_view text) {
+  return is_address(text) && text.front() != '-' && !text.ends_with('@');
+}
+
+void read_ssh(const section& entry, policies::host_spec& host) {
+  entry.text("ssh", host.ssh, is_destination);
+  for (const auto* key : {"port", "key", "program"})
+    if (entry.get(key) != nullptr && entry.get("ssh") == nullptr)
+      entry.wrong(key, "is of no use without ssh");
+  std::uint64_t port = host.ssh_port;
+  if (entry.number("port", port, 1, 65'535)) host.ssh_port = static_cast<std::uint16_t>(port);
+  const auto is_path = [](std::string_view text) { return !text.empty(); };
+  entry.text("key", host.ssh_key, is_path);
+  entry.text("program", host.program, is_path);
+  if (host.ssh.empty()) return;
+  if (!host.prefix.empty()) entry.wrong("ssh", "goes with no prefix");
+  if (host.address.empty()) host.address = host.ssh.substr(host.ssh.find('@') + 1);
+}
+
 void check_name(const section& from, const place& where, const std::string& shown,
                 const std::string& name, const policies::cluster_spec& spec) {
   if (policies::find_host(spec, name) != nullptr) return;
@@ -99,6 +119,7 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
       const auto* prefix = entry.get("prefix");
       if (prefix != nullptr && !(prefix->is_list() && prefix->items.empty()))
         read_words(entry, "prefix", host.prefix);
+      read_ssh(entry, host);
       if (entry.get("room") != nullptr) {
         std::uint64_t room = 0;
         if (entry.number("room", room, 0, room_max))

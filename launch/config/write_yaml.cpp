@@ -6,6 +6,7 @@
 #include "launch/config/read_supervision.hpp"
 #include "launch/config/words.hpp"
 #include "launch/text/scalars.hpp"
+#include "policies/model/row_rules.hpp"
 
 namespace tidegate::launch {
 
@@ -25,6 +26,11 @@ std::string list_text(const std::vector<std::string>& words) {
 std::string host_text(const policies::host_spec& host) {
   std::string text = "    " + quote(host.name) + ": {";
   if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
+  if (!host.ssh.empty()) {
+    text += "ssh: " + quote(host.ssh) + ", port: " + std::to_string(host.ssh_port) + ", ";
+    if (!host.ssh_key.empty()) text += "key: " + quote(host.ssh_key) + ", ";
+    if (!host.program.empty()) text += "program: " + quote(host.program) + ", ";
+  }
   if (host.room) text += "room: " + std::to_string(*host.room) + ", ";
   return text + "prefix: " + list_text(host.prefix) + "}\n";
 }

@@ -46,7 +46,8 @@ runtime::expected<policies::launcher_mark> parse_launcher(const std::string& tex
                                  .machine = text_or_nothing("machine")};
 }
 
-std::string pids_json(const std::vector<live_process>& processes) {
+std::string pids_json(const std::vector<live_process>& processes,
+                      const std::vector<std::string>& hosts) {
   json list = json::array();
   for (const auto& p : processes) {
     list.push_back({{"role", to_string(p.name.role)},
@@ -54,6 +55,7 @@ std::string pids_json(const std::vector<live_process>& processes) {
                     {"index", p.name.index},
                     {"pid", p.pid},
                     {"started", p.started}});
+    if (p.host < hosts.size() && !hosts[p.host].empty()) list.back()["host"] = hosts[p.host];
   }
   return dump(list);
 }

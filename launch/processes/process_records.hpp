@@ -15,7 +15,10 @@ std::string launcher_json(const policies::launcher_mark& mark);
 // What launcher_json wrote. Errors: corrupt.
 runtime::expected<policies::launcher_mark> parse_launcher(const std::string& text);
 
-std::string pids_json(const std::vector<live_process>& processes);
+// `hosts`: their names, by number; of those that have one, processes name it, and their pids
+// mean something there.
+std::string pids_json(const std::vector<live_process>& processes,
+                      const std::vector<std::string>& hosts = {});
 // What pids_json wrote. Errors: corrupt.
 runtime::expected<std::vector<live_process>> parse_pids(const std::string& text);
 

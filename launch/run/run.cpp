@@ -30,6 +30,14 @@ std::uint64_t draw_token() {
   return token;
 }
 
+// How libraries and logs are set up here holds for all hosts; where things are does not.
+variables variables_for_hosts(const variables& own) {
+  variables all;
+  for (const auto& [name, value] : own)
+    if (name.starts_with("UCX_") || name == "TIDEGATE_LOG") all[name] = value;
+  return all;
+}
+
 agent_config common_config(const policies::cluster_spec& spec, const run_identity& run) {
   std::error_code error;
   return {.host = {},
@@ -38,7 +46,8 @@ agent_config common_config(const policies::cluster_spec& spec, const run_identit
           .run_dir = run.run_dir,
           .folder = std::filesystem::current_path(error).string(),
           .workers_port = run.workers_port,
-          .cluster = write_yaml(spec)};
+          .cluster = write_yaml(spec),
+          .variables = variables_for_hosts(parse_environment(environ))};
 }
 
 }  // namespace
@@ -206,7 +215,9 @@ void run::event(const std::string& subject, const std::string& detail) {
 }
 
 runtime::status run::write_pids(const std::vector<live_process>& processes) {
-  return journal_.write("pids.json", pids_json(processes));
+  std::vector<std::string> hosts{""};  // the launcher's own
+  for (const auto* host : policies::agent_hosts(spec_)) hosts.push_back(host->name);
+  return journal_.write("pids.json", pids_json(processes, hosts));
 }
 
 void run::answer(std::uint32_t asker, const std::string& line) {

@@ -8,6 +8,7 @@
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/leftovers.hpp"
 #include "launch/processes/process_records.hpp"
+#include "launch/processes/spawn.hpp"
 #include "launch/run/result.hpp"
 #include "launch/run/resume.hpp"
 #include "launch/text/progress_text.hpp"
@@ -97,6 +98,18 @@ void run_output::show_log(const std::string& writer) {
   const auto lines = last_lines(log, log_lines_shown);
   journal_.complain(lines.empty() ? "its log is empty: " + log
                                   : "the end of its log, " + log + ":\n" + lines);
+}
+
+void run_output::append_log(const std::string& writer, const std::string& text) {
+  // An agent names none of another folder.
+  if (writer.empty() || writer.front() == '.' || writer.find('/') != std::string::npos) return;
+  const auto log = open_log(log_path(journal_.folder().path(), writer));
+  std::size_t at = 0;
+  while (log && at < text.size()) {
+    const auto written = ::write(log->get(), text.data() + at, text.size() - at);
+    if (written <= 0) return;  // a disk that is full is told where the run folder is written
+    at += static_cast<std::size_t>(written);
+  }
 }
 
 // While the coordinator does not answer, what it told before says nothing, and the launcher

@@ -41,6 +41,8 @@ class run_output {
   void show(std::int64_t now, const policies::launch_core& core);
   // Shows the end of what a process, or the agent of a host, has said.
   void show_log(const std::string& writer);
+  // Writes what a process of a host has written that does not share the run folder.
+  void append_log(const std::string& writer, const std::string& text);
   // Takes in what a poll says of waits: how the coordinator is, and the waits that it told.
   void look_at_waits(std::int64_t now, const policies::launch_core& core,
                      const runtime::status& coordinator,

@@ -5,6 +5,7 @@
 // back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -41,6 +42,8 @@ class agent_shell {
   // Returns when a turn is due although nothing has happened; agent_core::never if none is.
   std::int64_t next_wake() const;
 
+  // As agent_core::reports_kept().
+  std::size_t reports_kept() const noexcept { return core_.reports_kept(); }
   // Returns true once the agent's work is over; why() says why, and is empty where the launcher
   // has asked for it.
   bool is_over() const noexcept { return core_.is_over(); }

@@ -93,6 +93,8 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
   if (const auto* failed = std::get_if<reports::not_started>(&content))
     return take(*failed, out);
   if (const auto* port = std::get_if<reports::listens>(&content)) return take(*port, out);
+  if (const auto* log = std::get_if<reports::logged>(&content))
+    return world_.append_log(log->writer, log->text);
   if (const auto* note = std::get_if<reports::noted>(&content))
     return world_.event(note->subject, note->detail);
   later_.push_back(report);

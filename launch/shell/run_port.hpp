@@ -89,6 +89,9 @@ class run_port {
   virtual void complain(const std::string& text) = 0;
   // `writer`: "worker-mlp-3", or "agent-blue" of a host.
   virtual void show_log(const std::string& writer) = 0;
+  // A process of a host that does not share the run folder has written this; nothing where no
+  // log is kept.
+  virtual void append_log(const std::string& /*writer*/, const std::string& /*text*/) {}
   // Answers a request for other numbers of workers or shards: "ok", "error ...".
   virtual void answer(std::uint32_t asker, const std::string& line) = 0;
 };

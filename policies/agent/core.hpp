@@ -18,6 +18,7 @@
 // argument: nanoseconds of a clock that never goes back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -82,6 +83,9 @@ class agent_core {
   void tick(std::int64_t now, agent_effects& out);
   std::int64_t next_wake() const;
 
+  // Returns how many reports the launcher has not taken yet, as far as is known: whoever has
+  // much to report waits while there are many.
+  std::size_t reports_kept() const noexcept { return reports_.size(); }
   bool is_over() const noexcept { return phase_ == phase::over; }
 
  private:

@@ -18,12 +18,14 @@ namespace {
 // Before an agent that has ended is started again; the first and the longest pause.
 constexpr std::int64_t pause_min = 100 * millisecond;
 constexpr std::int64_t pause_max = 5000 * millisecond;
+constexpr std::uint64_t reports_untold_max = 4;
 
 }  // namespace
 
 template <class Content>
 void host_contact::send(std::int64_t now, Content content, host_effects& out) {
   sent_at_ = now;
+  told_taken_ = reports_.taken();
   out.all.emplace_back(host_effects::send{
       connection_, {.taken = reports_.taken(), .content = std::move(content)}});
 }
@@ -97,8 +99,11 @@ void host_contact::heard(std::int64_t now, agent_connection over, const agent_fr
     connection_ = 0;
     return;
   }
-  if (reports_.take(report->number))
-    out.all.emplace_back(host_effects::reported{host_, report->content});
+  if (!reports_.take(report->number)) return;
+  out.all.emplace_back(host_effects::reported{host_, report->content});
+  // An agent with much to report waits to hear of it.
+  if (reports_.taken() >= told_taken_ + reports_untold_max)
+    send(now, launcher_frame::sign{}, out);
 }
 
 void host_contact::disconnected(agent_connection connection) {
@@ -114,6 +119,7 @@ void host_contact::go_down(const std::string& why, host_effects& out) {
   if (!is_planted(planted_bug::host_used_again_uncleared)) ++options_.launcher;
   orders_.clear();
   reports_.clear();
+  told_taken_ = 0;
   if (!is_planted(planted_bug::host_lost_without_its_processes))
     out.all.emplace_back(host_effects::down{host_, about(why)});
 }

@@ -141,6 +141,7 @@ class host_contact {
   std::int64_t pause_ = 0;
   message_outbox<agent_order> orders_;
   message_inbox reports_;
+  std::uint64_t told_taken_ = 0;  // reports, by what was sent last
 };
 
 }  // namespace tidegate::policies

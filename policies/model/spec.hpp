@@ -223,6 +223,11 @@ struct host_spec {
   std::string address;  // at which the others reach it; empty: loopback
   // Goes before the command of its agent, which starts its processes; empty: the launcher does.
   std::vector<std::string> prefix;
+  // "user@name": the OpenSSH client starts its agent; then there is no prefix.
+  std::string ssh = {};
+  std::uint16_t ssh_port = 22;
+  std::string ssh_key = {};  // a file; empty: those that the client knows
+  std::string program = {};  // of Tidegate on that host; empty: where the launcher has its own
   // So many processes of other hosts, of those that are lost, may come; nothing: any number.
   std::optional<std::uint32_t> room = std::nullopt;
 

@@ -22,7 +22,7 @@ std::uint64_t count(const cluster_spec& cluster,
 }  // namespace
 
 bool has_agent(const host_spec& host) noexcept {
-  return !host.prefix.empty();
+  return !host.prefix.empty() || !host.ssh.empty();
 }
 
 std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster) {

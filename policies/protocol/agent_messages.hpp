@@ -110,6 +110,12 @@ struct spare_ended {
   spare_number spare = no_spare;
   std::string why;
 };
+// What a process has written into its log, which the launcher does not see. `writer`: as the
+// log is named, "worker-mlp-3".
+struct logged {
+  std::string writer;
+  std::string text;
+};
 // For the events of the run.
 struct noted {
   std::string subject;
@@ -121,7 +127,7 @@ struct noted {
 using agent_report =
     std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
                  agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
-                 agent_reports::spare_ended, agent_reports::noted>;
+                 agent_reports::spare_ended, agent_reports::logged, agent_reports::noted>;
 
 // What travels. `taken`: the number of the last message of the other side that was taken.
 struct agent_frame {

@@ -3,6 +3,7 @@
 // So each is taken once, in order, as long as both sides live. Values; one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -30,6 +31,8 @@ class message_outbox {
     auto number = first_;
     for (const auto& message : kept_) visit_message(number++, message);
   }
+  // Returns how many the other side has not taken, as far as is known.
+  std::size_t size() const noexcept { return kept_.size(); }
   // Begins anew with another receiver, who has taken nothing.
   void clear() { *this = {}; }
 

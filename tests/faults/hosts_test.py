@@ -10,7 +10,7 @@ from faults import *
 from bridged_hosts import BridgedHostsTest
 
 JOB = {"workers": 6, "optimizer": {"name": "adam", "learning_rate": 0.05}}
-UNREACHABLE = 4
+UNREACHABLE = 6
 
 
 class Hosts(FaultTest, BridgedHostsTest):
@@ -98,7 +98,7 @@ class Hosts(FaultTest, BridgedHostsTest):
         # Neither side hears of the other; each ends after the same time.
         self.assert_all_gone([*lost, {"pid": agent}], 3 * UNREACHABLE)
         wait_until(lambda: len(self.events(run, "host_lost")) == 1, 20, f"c is lost; {run.output}")
-        self.assertIn("no word from its agent for 4000 ms (supervision.unreachable)", self.events(run, "host_lost")[0])
+        self.assertIn("no word from its agent for 6000 ms (supervision.unreachable)", self.events(run, "host_lost")[0])
         wait_until(lambda: len(run.processes()) == 1 + 6 + 6, 30, f"all are somewhere; {run.output}")
         self.assertEqual([p for p in run.processes() if self.host_of(p["pid"]) == here], [])
         hosts.join(2)
@@ -160,17 +160,17 @@ class Hosts(FaultTest, BridgedHostsTest):
     def test_a_launcher_that_stands_still_loses_its_hosts_and_goes_back(self):
         """Agents hear nothing of it, and end what they have; it goes on from a checkpoint once it moves again."""
         hosts = self.bridged_hosts(3)
-        expected = self.expected(300)
-        run = self.launch(self.yaml(self.named(hosts), ["workload", 300, 10000, "exchange"],
+        expected = self.expected(400)
+        run = self.launch(self.yaml(self.named(hosts), ["workload", 400, 50000, "exchange"],
                                     job={"checkpoint": {"every": "20 clocks"}}), runner=hosts.command(0))
-        self.wait_for_a_clock(run)
+        wait_until(lambda: self.count_events(run, "checkpoint") > 0, 30, f"a checkpoint; {run.output}")
         agents = {host: self.agent_of(run, host) for host in "bc"}
         theirs = [p for agent in agents.values() for p in self.processes_of(run, agent)]
         self.assertEqual(len(theirs), 8, theirs)
         os.kill(run.process.pid, signal.SIGSTOP)
         self.assert_all_gone(theirs, 3 * UNREACHABLE)
         for host in agents:
-            wait_until(lambda: "no word from the launcher for 4000 ms (supervision.unreachable)" in
+            wait_until(lambda: "no word from the launcher for 6000 ms (supervision.unreachable)" in
                        (run.run_dir / f"logs/agent-{host}.log").read_text(), 5, f"the agent of {host} says why")
         os.kill(run.process.pid, signal.SIGCONT)
         self.assert_well(run, expected)

@@ -15,7 +15,8 @@ agent_config sample() {
           .run_dir = "/runs/a b",
           .folder = "/home/me",
           .workers_port = 12,
-          .cluster = "cluster: {name: \"x\"}\n"};
+          .cluster = "cluster: {name: \"x\"}\n",
+          .variables = {{"UCX_NET_DEVICES", "eth0"}}};
 }
 
 TEST(agent_config, is_a_line_that_is_read_as_it_was_written) {

@@ -46,6 +46,7 @@ std::vector<policies::agent_report> all_reports() {
           reports::listens{.process = somebody, .port = 80, .unusable = "it does not"},
           reports::spare_ready{.spare = 3, .can_copy = true},
           reports::spare_ended{.spare = 3, .why = "it was killed"},
+          reports::logged{.writer = "worker-mlp-9", .text = "a line\n"},
           reports::noted{.subject = "spare_passed_over", .detail = "spare 3"}};
 }
 

@@ -231,6 +231,16 @@ TEST(bad_hosts, are_refused) {
   EXPECT_THAT(with("hosts: {a: {adress: x}}"), HasSubstr("did you mean 'address'?"));
   EXPECT_THAT(with("hosts: {a: {prefix: ip}}"),
               HasSubstr("cluster.hosts.a.prefix: is a plain value"));
+  EXPECT_EQ(with("hosts: {a: {address: x1}, b: {ssh: me@x2, port: 2222, key: k, room: 0}}"),
+            "accepted");
+  EXPECT_THAT(with("hosts: {a: {ssh: -oProxyCommand=x}}"), HasSubstr("cluster.hosts.a.ssh"));
+  EXPECT_THAT(with("hosts: {a: {ssh: 'me@'}}"), HasSubstr("cluster.hosts.a.ssh"));
+  EXPECT_THAT(with("hosts: {a: {ssh: b, prefix: [env]}}"),
+              HasSubstr("cluster.hosts.a.ssh: goes with no prefix"));
+  EXPECT_THAT(with("hosts: {a: {key: k}}"),
+              HasSubstr("cluster.hosts.a.key: is of no use without ssh"));
+  EXPECT_THAT(with("hosts: {a: {ssh: b, port: 0}}"), HasSubstr("cluster.hosts.a.port"));
+  EXPECT_THAT(with("hosts: {a: {address: x, room: -1}}"), HasSubstr("cluster.hosts.a.room"));
   EXPECT_THAT(with("hosts: {a: {address: x}, b: {}}"),
               HasSubstr("cluster.hosts.b: has no address, and with several hosts"));
   EXPECT_THAT(with(two + "transport: shm"), HasSubstr("shm reaches no other host"));

@@ -45,7 +45,7 @@ inline std::string hosts_yaml() {
   hosts:
     a: {address: 10.0.0.1}
     b: {address: 10.0.0.2, prefix: [env, BLUE=1]}
-    c: {address: 10.0.0.3}
+    c: {ssh: me@10.0.0.3, port: 2222, key: "/k", program: /opt/tidegate, room: 2}
   shards: 3
   shard_hosts: [b, c]
 jobs:

@@ -20,6 +20,10 @@ TEST(pids, name_role_job_and_index) {
                          {"pid", 99},
                          {"started", 12345}}}));
   EXPECT_EQ(json::parse(pids_json({})), json::array());
+  const auto two =
+      json::parse(pids_json({{.pid = 7, .host = 0}, {.pid = 8, .host = 1}}, {"", "blue"}));
+  EXPECT_FALSE(two[0].contains("host"));
+  EXPECT_EQ(two[1]["host"], "blue");
 }
 
 TEST(launcher_mark, is_read_as_it_was_written_also_without_host_and_machine) {

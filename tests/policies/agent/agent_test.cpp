@@ -47,6 +47,17 @@ TEST(agent, orders_and_reports_outlive_connections) {
   EXPECT_TRUE(run.downs.empty());
 }
 
+// An agent that has much to report goes on when it hears that it was taken.
+TEST(agent, hears_soon_that_its_reports_were_taken) {
+  host_run run;
+  run.begin();
+  for (std::uint32_t number = 1; number <= 40; ++number) {
+    run.report(number);
+    EXPECT_LE(run.agent->reports_kept(), 4U);
+  }
+  EXPECT_EQ(run.reported.size(), 40U);
+}
+
 TEST(agent, idles_for_as_long_as_both_live) {
   host_run run;
   run.begin();
