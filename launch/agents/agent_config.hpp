@@ -21,7 +21,7 @@ struct agent_config {
   // As run_identity has it.
   std::uint16_t workers_port = 0;
   std::string cluster;  // as YAML
-  // Of the launcher's environment: for the processes of the host.
+  // Variables of the launcher, for the processes of the host.
   std::map<std::string, std::string> variables = {};
 
   friend bool operator==(const agent_config&, const agent_config&) = default;

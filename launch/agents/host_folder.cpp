@@ -72,12 +72,13 @@ runtime::expected<host_folder> host_folder::open(const agent_config& config,
               " writes checkpoints there, which all hosts have to see: launch with "
               "--run-dir in a folder that all hosts share");
   const auto path = own_path(config);
-  auto made = make_private(fs::path(path).parent_path().string());
-  if (made.ok()) made = make_private(path);
-  if (made.ok()) made = remove_all(path + "/logs");
-  if (made.ok()) made = make_private(path + "/logs");
-  if (made.ok()) made = write_file_atomically(path + "/cluster.yaml", config.cluster, 0600);
-  if (!made.ok()) return runtime::fail(std::move(made));
+  auto prepared = make_private(fs::path(path).parent_path().string());
+  if (prepared.ok()) prepared = make_private(path);
+  if (prepared.ok()) prepared = remove_all(path + "/logs");
+  if (prepared.ok()) prepared = make_private(path + "/logs");
+  if (prepared.ok())
+    prepared = write_file_atomically(path + "/cluster.yaml", config.cluster, 0600);
+  if (!prepared.ok()) return runtime::fail(std::move(prepared));
   return host_folder(path, false);
 }
 

@@ -20,7 +20,7 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
-// Of logs: reports that the launcher has not taken yet, and bytes of a turn, also of one that
+// Logs wait while so many reports are not taken; and bytes of a turn, also of one that
 // tells of an end.
 constexpr std::size_t reports_kept_max = 16;
 constexpr std::size_t bytes_per_turn = std::size_t{256} << 10U;

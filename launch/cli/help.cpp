@@ -30,7 +30,7 @@ constexpr const char* general = R"(tidegate - a parameter server
   tidegate COMMAND --help
   tidegate --version
 
-Internal: `tidegate node coordinator|shard|aggregator` is what `launch` starts.
+Internal: `tidegate node coordinator|shard|aggregator` and `tidegate host` are what `launch` starts.
 
 Exit codes: 0 done; 1 a job failed or was interrupted; 2 bad usage or YAML;
 3 a process died and was not to be replaced.
