@@ -12,9 +12,19 @@
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/process_end.hpp"
 #include "launch/shell/inner_agent.hpp"
+#include "policies/model/millisecond.hpp"
 #include "policies/placement/hosts.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
+
+namespace {
+
+// mpirun and srun end what they have started when they are asked to, and only then.
+constexpr int starter_gone_within_ms = 2'000;
+constexpr std::int64_t starter_gone_within = starter_gone_within_ms * policies::millisecond;
+
+}  // namespace
 
 host_agents::host_agents(const policies::cluster_spec& spec, const agent_starter& programs,
                          const agent_links& links, agent_config common)
@@ -90,8 +100,19 @@ void host_agents::feed(host& to) {
 }
 
 void host_agents::end(policies::host_number number) {
-  const auto& host = at(number);
-  if (host.agent) ::kill(-host.agent->pid, SIGKILL);
+  auto& host = at(number);
+  if (!host.agent || host.kill_at != never) return;
+  host.input.reset();
+  host.unsent.clear();
+  host.descendants = runtime::descendants_of(host.agent->pid);
+  ::kill(-host.agent->pid, SIGTERM);
+  host.kill_at = runtime::steady_now() + starter_gone_within;
+}
+
+std::int64_t host_agents::next_wake() const {
+  auto wake = never;
+  for (const auto& host : hosts_) wake = std::min(wake, host.kill_at);
+  return wake;
 }
 
 void host_agents::send(policies::agent_connection over, const policies::launcher_frame& frame) {
@@ -116,7 +137,9 @@ void host_agents::read() {
     if (of) happened(*of, agent_event::disconnected{closed});
   }
   for (policies::host_number number = 1; number <= hosts_.size(); ++number) {
-    feed(at(number));
+    auto& host = at(number);
+    feed(host);
+    if (host.agent && runtime::steady_now() >= host.kill_at) ::kill(-host.agent->pid, SIGKILL);
     reap(number);
   }
 }
@@ -152,6 +175,11 @@ void host_agents::reap(policies::host_number number) {
   const auto result = launch::reap(*host.agent);
   if (!result) return;
   host.agent.reset();
+  host.kill_at = never;
+  // What it has not ended itself: mpirun leaves its clients of ssh behind that wait for a host
+  // that is gone.
+  for (const auto& left : std::exchange(host.descendants, {}))
+    (void)runtime::end_process(left, starter_gone_within_ms);
   host.input.reset();
   host.unsent.clear();
   happened(number,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "launch/processes/spawn.hpp"
 #include "launch/shell/run_port.hpp"
 #include "policies/model/spec.hpp"
+#include "runtime/process/process_mark.hpp"
 
 namespace tidegate::launch {
 
@@ -34,25 +36,31 @@ class host_agents {
   host_agents& operator=(const host_agents&) = delete;
   ~host_agents();
 
-  // As run_port has them.
+  // As run_port has them. What is to end has a moment to end what it has started elsewhere.
   void start(policies::host_number host, std::uint64_t start);
   void end(policies::host_number host);
   void send(policies::agent_connection over, const policies::launcher_frame& frame);
   void close(policies::agent_connection connection) { connections_.erase(connection); }
   std::vector<agent_event> take_events() { return std::exchange(events_, {}); }
 
-  // Takes in what has happened.
+  // Takes in what has happened. To be called at next_wake(), too: nanoseconds of
+  // runtime::steady_now().
   void read();
+  std::int64_t next_wake() const;
   // Adds descriptors that become readable when read() has something to tell.
   void add_to(std::vector<pollfd>& fds) const;
   bool has(pid_t pid) const;
 
  private:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
   struct host {
     const policies::host_spec* spec = nullptr;
-    std::optional<spawned> agent;  // what has started it, or itself
-    runtime::unique_fd input;      // the agent ends when this is closed
-    std::string unsent;            // to it
+    std::optional<spawned> agent;                         // what has started it, or itself
+    runtime::unique_fd input;                             // the agent ends when this is closed
+    std::string unsent;                                   // to it
+    std::int64_t kill_at = never;                         // it was asked to end
+    std::vector<runtime::process_mark> descendants = {};  // of it, at that moment
   };
   struct connection {
     frame_connection link;

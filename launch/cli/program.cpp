@@ -2,12 +2,15 @@
 
 #include <iostream>
 
+#include "launch/agents/engine.hpp"
 #include "launch/agents/host_main.hpp"
 #include "launch/cli/command_line.hpp"
 #include "launch/cli/export_model.hpp"
 #include "launch/cli/node_main.hpp"
 #include "launch/cli/scale.hpp"
 #include "launch/config/read_spec.hpp"
+#include "launch/config/write_yaml.hpp"
+#include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
@@ -22,11 +25,17 @@ int exit_with(exit_code code) {
 }
 
 int run_on_file(const command_line& line, const services& cluster) {
-  const auto spec = load_cluster(line.file, line.sets);
-  if (!spec) {
+  const auto read = load_cluster(line.file, line.sets);
+  if (!read) {
     // Bare lines `file:line:column: ...`, so that editors can jump to them.
-    std::cerr << spec.error().message() << "\n";
+    std::cerr << read.error().message() << "\n";
     return exit_with(exit_code::bad_usage);
+  }
+  auto spec = on_engine(*read, parse_environment(environ));
+  if (!spec) {
+    std::cerr << line.file << ": " << spec.error().message() << "\n";
+    if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
+    spec = *read;  // what can be said without the engine
   }
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) {
     std::cerr << line.file << ": " << fits.message() << "\n";
@@ -47,7 +56,11 @@ int run_on_file(const command_line& line, const services& cluster) {
   if (line.kind == command_kind::launch) {
     return exit_with(launch_cluster(
         *spec,
-        {.run_dir = line.run_dir, .follow = line.follow, .run_dir_file = line.run_dir_file},
+        {.run_dir = line.run_dir,
+         .follow = line.follow,
+         .run_dir_file = line.run_dir_file,
+         .before_engine =
+             read->engine == policies::engine_kind::local ? std::string() : write_yaml(*read)},
         cluster));
   }
   const auto plan = make_plan(*spec);

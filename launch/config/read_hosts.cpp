@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launch/config/words.hpp"
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/nearest.hpp"
 #include "policies/placement/hosts.hpp"
@@ -99,6 +100,12 @@ std::vector<std::string> read_host_names(const section& from, std::string_view k
 }
 
 void read_hosts(const section& cluster, policies::cluster_spec& into) {
+  cluster.choice<policies::engine_kind>("engine", into.engine, engine_words);
+  cluster.text("engine_program", into.engine_program,
+               [](std::string_view text) { return !text.empty(); });
+  const bool has_engine = into.engine != policies::engine_kind::local;
+  if (!into.engine_program.empty() && !has_engine)
+    cluster.wrong("engine_program", "is of no use without an engine");
   const auto hosts = cluster.child("hosts");
   const std::string allowed(key_of("cluster.hosts.*").allowed);
   if (hosts.node() != nullptr)
@@ -120,6 +127,10 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
       if (prefix != nullptr && !(prefix->is_list() && prefix->items.empty()))
         read_words(entry, "prefix", host.prefix);
       read_ssh(entry, host);
+      if (has_engine && policies::has_agent(host))
+        entry.note(e.where, shown +
+                                ": has an ssh or a prefix, and cluster.engine starts all "
+                                "agents; allowed: address and room");
       if (entry.get("room") != nullptr) {
         std::uint64_t room = 0;
         if (entry.number("room", room, 0, room_max))
@@ -141,7 +152,9 @@ void check_hosts(const section& root, const policies::cluster_spec& spec) {
   const auto jobs = root.child("jobs");
   for (const auto& job : spec.jobs)
     check_names(jobs.child(job.name), "hosts", "jobs." + job.name + ".hosts", job.hosts, spec);
-  if (spec.hosts.size() < 2) return;
+  if (spec.engine == policies::engine_kind::mpi && spec.hosts.empty())
+    cluster.wrong("engine", "mpi needs the hosts by name (cluster.hosts)");
+  if (spec.hosts.size() < 2 || spec.engine != policies::engine_kind::local) return;
   for (const auto& host : spec.hosts)
     if (host.address.empty())
       cluster.note(cluster.get("hosts")->find(host.name)->where,

@@ -40,6 +40,12 @@ bool is_device(std::string_view name) {
   return runtime::devices::parse_device_name(name).has_value();
 }
 
+// An engine brings others.
+std::size_t hosts_expected(const policies::cluster_spec& spec) {
+  const std::size_t least = spec.engine == policies::engine_kind::local ? 0 : 2;
+  return std::max(least, spec.hosts.size());
+}
+
 // Reads device_memory and chunk_bytes, each of which bounds the other: chunks that are not
 // named are as large as the device's memory allows.
 void read_chunks(const section& from, policies::cluster_spec& into) {
@@ -50,7 +56,7 @@ void read_chunks(const section& from, policies::cluster_spec& into) {
   if (has_map)
     from.child("shards").bytes("device_memory", into.device_memory,
                                device_chunks_min * limits::chunk_bytes_min, most, 1);
-  into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size(), !into.device.empty());
+  into.chunk_bytes = policies::default_chunk_bytes(hosts_expected(into), !into.device.empty());
   while (into.device_memory > 0 && into.device_memory < device_chunks_min * into.chunk_bytes &&
          into.chunk_bytes > limits::chunk_bytes_min)
     into.chunk_bytes /= 2;
@@ -140,7 +146,7 @@ std::uint64_t declared_chunks(const policies::cluster_spec& spec) {
 // can be.
 void share_out_chunks(const section& cluster, policies::cluster_spec& into) {
   if (cluster.get("chunk_bytes") != nullptr) return;
-  const auto least = policies::default_chunk_bytes(into.hosts.size(), false);
+  const auto least = policies::default_chunk_bytes(hosts_expected(into), false);
   while (into.chunk_bytes > least && declared_chunks(into) > 0 &&
          declared_chunks(into) < into.shards)
     into.chunk_bytes /= 2;

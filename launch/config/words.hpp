@@ -15,6 +15,11 @@ namespace tidegate::launch {
 template <class Enum>
 using word_of = std::pair<std::string_view, Enum>;
 
+inline constexpr word_of<policies::engine_kind> engine_words[] = {
+    {"local", policies::engine_kind::local},
+    {"slurm", policies::engine_kind::slurm},
+    {"mpi", policies::engine_kind::mpi}};
+
 inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"auto", policies::transport_kind::automatic},
     {"shm", policies::transport_kind::shm},

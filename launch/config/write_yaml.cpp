@@ -35,6 +35,14 @@ std::string host_text(const policies::host_spec& host) {
   return text + "prefix: " + list_text(host.prefix) + "}\n";
 }
 
+std::string engine_text(const policies::cluster_spec& spec) {
+  if (spec.engine == policies::engine_kind::local) return {};
+  auto text = "  engine: " + std::string(word(engine_words, spec.engine)) + "\n";
+  if (!spec.engine_program.empty())
+    text += "  engine_program: " + quote(spec.engine_program) + "\n";
+  return text;
+}
+
 std::string schedule_text(const runtime::rate_schedule& s) {
   std::string text = "{kind: " + std::string(word(schedule_words, s.kind)) +
                      ", warmup: " + std::to_string(s.warmup);
@@ -240,6 +248,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   if (!spec.rows_dir.empty()) text += "  rows_dir: " + quote(spec.rows_dir) + "\n";
   text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
+  text += engine_text(spec);
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
   if (!spec.plugins.empty()) text += "  plugins: " + list_text(spec.plugins) + "\n";

@@ -7,6 +7,7 @@
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
 #include "launch/processes/limits.hpp"
+#include "launch/run/resume.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
 #include "policies/placement/memory_needs.hpp"
@@ -35,11 +36,13 @@ runtime::status write_plan(const run_folder& folder, const cluster_plan& plan) {
 }
 
 // What whoever resumes the run begins with; the cluster file last, as it says that a run began.
-runtime::status keep_for_later(const run_folder& folder, const policies::cluster_spec& spec) {
+runtime::status keep_for_later(const run_folder& folder, const policies::cluster_spec& spec,
+                               const std::string& before_engine) {
   std::error_code error;
   const auto here = std::filesystem::current_path(error).string();
   if (error) return {runtime::errc::io_error, "the current folder: " + error.message()};
-  const auto kept = folder.keep("origin.json", origin_json({here, folder.path()}));
+  auto kept = folder.keep("origin.json", origin_json({here, folder.path()}));
+  if (kept.ok() && !before_engine.empty()) kept = folder.keep(engine_file, before_engine);
   return kept.ok() ? folder.keep("cluster.yaml", write_yaml(spec)) : kept;
 }
 
@@ -91,7 +94,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   auto written = write_plan(*folder, plan);
   if (written.ok() && !options.run_dir_file.empty())
     written = write_file_atomically(options.run_dir_file, folder->path() + "\n", 0666);
-  if (written.ok()) written = keep_for_later(*folder, spec);
+  if (written.ok()) written = keep_for_later(*folder, spec, options.before_engine);
   if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
   journal.event("launched", "cluster " + spec.name);

@@ -15,6 +15,9 @@ struct launch_options {
   std::string run_dir;       // empty: runs/<name>-<time>
   bool follow = false;       // show what workers write
   std::string run_dir_file;  // gets the run folder's absolute path; empty: none does
+  // The cluster file as it was before its engine had named the hosts, as YAML; empty: no engine
+  // has. Whoever resumes the run begins with it, as the hosts may be others then.
+  std::string before_engine = {};
 };
 
 // Errors: over_limit (its declared tables may take more memory than there is); none where the

@@ -4,7 +4,9 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "launch/agents/engine.hpp"
 #include "launch/config/read_spec.hpp"
+#include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
 #include "launch/processes/leftovers.hpp"
 #include "launch/processes/limits.hpp"
@@ -93,9 +95,22 @@ expected<std::string> where_it_goes_on(const policies::job_spec& job,
          std::to_string(manifest.clock);
 }
 
+// The cluster as it was; or on the hosts that its engine has now.
+expected<policies::cluster_spec> cluster_of(const run_folder& folder) {
+  const auto before = folder.path() + "/" + engine_file;
+  if (!fs::exists(before)) return load_cluster(folder.path() + "/cluster.yaml", {});
+  const auto kept = load_cluster(before, {});
+  if (!kept) return runtime::fail(kept.error());
+  auto spec = on_engine(*kept, parse_environment(environ));
+  if (!spec) return spec;
+  if (auto written = folder.write("cluster.yaml", write_yaml(*spec)); !written.ok())
+    return runtime::fail(std::move(written));
+  return spec;
+}
+
 exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   const auto path = run.folder.path();
-  const auto spec = load_cluster(path + "/cluster.yaml", {});
+  const auto spec = cluster_of(run.folder);
   if (!spec) return refuse(spec.error());
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);

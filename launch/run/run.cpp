@@ -102,7 +102,8 @@ void run::wait() {
   faults_.add_to(fds);
   output_.add_to(fds);
   requests_.add_to(fds);
-  const auto wake = std::min({shell_.next_wake(), agent_.next_wake(), faults_.next_wake()});
+  const auto wake = std::min(
+      {shell_.next_wake(), agent_.next_wake(), agents_.next_wake(), faults_.next_wake()});
   auto ms = processes_.has_news() ? 0 : wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never && ms > 0)

@@ -214,6 +214,9 @@ struct job_spec {
   }
 };
 
+// What starts the agents of hosts that say nothing about it: nothing, Slurm's srun, or mpirun.
+enum class engine_kind : std::uint8_t { local, slurm, mpi };
+
 enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
 
 // A machine, or a network namespace that stands for one. Processes of different hosts never
@@ -274,6 +277,8 @@ enum class memory_rule : std::uint8_t { refuse, ignore };
 
 struct cluster_spec {
   std::string name;
+  engine_kind engine = engine_kind::local;
+  std::string engine_program;    // srun or mpirun under another name; empty: these
   std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;

@@ -69,8 +69,8 @@ std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_
     const auto reporter = find(cut.reporter);
     const auto peer = find(cut.peer);
     if (!reporter || !peer || reporter->name == peer->name) continue;
-    is_due = is_due ||
-             (cut.for_ns >= unreachable_ns_ && now - cut.first_reported_at >= known_for_ns);
+    is_due = is_due || (cut.for_ns >= judged_after(unreachable_ns_) &&
+                        now - cut.first_reported_at >= known_for_ns);
     add(cut.reporter, *reporter, cut, *peer);
     add(cut.peer, *peer, cut, *reporter);
   }

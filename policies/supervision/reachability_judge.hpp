@@ -2,8 +2,10 @@
 //
 // A member whose connection to a peer broke tries to connect again for as long as both live,
 // and reports the outage to the coordinator, once a second. When an outage has lasted for
-// `unreachable`, the judge condemns one of the two: it is killed, and what takes its place is
-// fenced and restored as after any death. The judge condemns the member that was condemned less
+// `unreachable` and a quarter more, the judge condemns one of the two: it is killed, and what
+// takes its place is fenced and restored as after any death. The quarter is the launcher's: it
+// counts a host as lost after `unreachable`, and its processes as dead, and nobody is condemned
+// because such a process does not answer. The judge condemns the member that was condemned less
 // often, so that a network that stays divided does not end the same side for ever; then the one
 // with the most outages, because a process that is cut off from several peers is the one that
 // is cut off; then the one whose loss costs least. It judges what it has known for a while: a
@@ -75,6 +77,11 @@ class reachability_judge {
   static constexpr std::int64_t known_for_ns = 2000 * millisecond;
 
   explicit reachability_judge(std::int64_t unreachable_ns) : unreachable_ns_(unreachable_ns) {}
+
+  // Returns how long an outage lasts when it is judged.
+  static constexpr std::int64_t judged_after(std::int64_t unreachable_ns) noexcept {
+    return unreachable_ns + unreachable_ns / 4;
+  }
 
   // Replaces what this member reported before.
   void report(const std::string& reporter, std::span<const unreachable_peer> peers,

@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <poll.h>
 #include <string>
 #include <sys/stat.h>
@@ -33,6 +36,26 @@ bool is_running(const process_mark& process) {
   if (process.pid <= 0) return false;
   const auto stat = stat_of(process.pid);
   return stat && stat->started == process.started && !is_over(*stat) && !stat->exits;
+}
+
+std::vector<process_mark> descendants_of(std::int32_t pid) {
+  std::multimap<std::int32_t, process_mark> by_parent;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const auto name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto child = static_cast<std::int32_t>(std::strtol(name.c_str(), nullptr, 10));
+    const auto stat = stat_of(child);
+    if (stat) by_parent.emplace(stat->parent, process_mark{child, stat->started});
+  }
+  std::vector<process_mark> found;
+  const auto add = [&](std::int32_t parent) {
+    const auto [begin, end] = by_parent.equal_range(parent);
+    for (auto at = begin; at != end; ++at) found.push_back(at->second);
+  };
+  add(pid);
+  for (std::size_t i = 0; i < found.size(); ++i) add(found[i].pid);
+  return found;
 }
 
 status end_process(const process_mark& mark, int within_ms) {

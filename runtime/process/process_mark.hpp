@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/base/status.hpp"
 
@@ -25,6 +26,10 @@ std::string machine_of_pids();
 
 // Whether that process runs, and has not begun to exit: its sockets close after that.
 bool is_running(const process_mark& process);
+
+// Returns the processes that this one has started, and those that these have, as far as their
+// parents still live.
+std::vector<process_mark> descendants_of(std::int32_t pid);
 
 // SIGKILL, and waits until it runs no more and has none of our memory mapped. Nothing happens
 // where it is gone, where the pid is another process's, and to this process. Errors: refused

@@ -100,17 +100,16 @@ class Hangs(FaultTest):
         self.assertEqual((self.hangs_of(run), self.count_events(run, "process_restarted")), ([], 0))
 
     def out_of_reach(self, role):
-        """YAML of a cluster where processes of a role are started so that the launcher's kill ends their starter only,
-        as it would over a network."""
+        """YAML of a cluster where processes of a role are on a host of which the launcher reaches nothing when its agent
+        stands still: it can end what has started the agent, but not the agent."""
         job = {**JOB, "hosts": ["far" if role == "worker" else "near"], "checkpoint": CHECKPOINT}
         hosts = {"near": {"address": "127.0.0.1"},
                  "far": {"address": "127.0.0.1", "prefix": ["setsid", "--fork", "--wait"]}}
         # Who is out looks for its coordinator for as long as a start may take.
-        return self.yaml(job, hosts=hosts, shard_hosts=["far" if role == "shard" else "near"], transport="tcp",
-                         start_timeout="3s")
-
-    def child_of(self, pid):
-        return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        made = json.loads(self.yaml(job, hosts=hosts, shard_hosts=["far" if role == "shard" else "near"], transport="tcp",
+                                    start_timeout="3s"))
+        made["supervision"]["unreachable"] = "3s"
+        return json.dumps(made)
 
     def test_out_of_reach_it_ends_when_it_wakes(self):
         expected = self.calm_hash()
@@ -119,9 +118,11 @@ class Hangs(FaultTest):
             with self.subTest(role=role):
                 run = self.launch(self.out_of_reach(role))
                 wait_until(lambda: self.count_events(run, "checkpoint"), 30, "a checkpoint")
-                hung = self.child_of(self.pid_of(run, role))
-                self.addCleanup(lambda pid=hung: alive(pid) and os.kill(pid, signal.SIGKILL))
-                os.kill(hung, signal.SIGSTOP)
+                hung = self.pid_of(run, role)
+                agent = json.loads((run.run_dir / "agents/far.json").read_text())["pid"]
+                for pid in (agent, hung):
+                    self.addCleanup(lambda pid=pid: alive(pid) and os.kill(pid, signal.SIGKILL))
+                    os.kill(pid, signal.SIGSTOP)
                 again = "worker_resumes" if role == "worker" else "going_back"
                 wait_until(lambda: again in run.events_text(), 20, "the run to go on without it")
                 self.assertTrue(alive(hung))
@@ -129,6 +130,8 @@ class Hangs(FaultTest):
                 wait_until(lambda: not alive(hung), 10, "the end of who is out")
                 log = "worker-job-0" if role == "worker" else "shard-0"
                 self.assertIn(said, (run.run_dir / f"logs/{log}.log").read_text())
+                os.kill(agent, signal.SIGCONT)
+                wait_until(lambda: not alive(agent), 10, "the end of the agent, which has no launcher")
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
 

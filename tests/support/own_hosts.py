@@ -214,3 +214,78 @@ class SshHosts(OwnHosts):
     def remove(self):
         super().remove()
         shutil.rmtree(self.keys, ignore_errors=True)
+
+
+class SlurmHosts(OwnHosts):
+    """Host 1 has Slurm's controller and submits; all others are nodes."""
+
+    SETTINGS = """ClusterName=own
+SlurmctldHost=h1({controller})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SchedulerParameters=sched_min_interval=0,batch_sched_delay=0
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SlurmdParameters=config_overrides
+MailProg=/bin/true
+ReturnToService=2
+SlurmctldTimeout=10
+SlurmdTimeout=10
+KillWait=3
+InactiveLimit=0
+MessageTimeout=10
+JobRequeue=0
+NodeName=h[2-{count}] CPUs=8 RealMemory=1000 State=UNKNOWN
+PartitionName=all Nodes=h[2-{count}] Default=YES MaxTime=INFINITE DefaultTime=10 State=UP
+"""
+
+    def __enter__(self):
+        for program in ("munged", "slurmctld", "slurmd", "sbatch"):
+            if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
+                raise NotHere(f"{program} is not installed (munge, slurmctld, slurmd, slurm-client)")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-slurm-"))
+        self.shared = [*self.shared, str(self.folder)]
+        self.slurm = {}
+        return super().__enter__()
+
+    def command(self, host, command, **variables):
+        return super().command(host, command, SLURM_CONF=self.folder / "slurm.conf", **variables)
+
+    def make(self):
+        super().make()
+        (self.folder / "slurm.conf").write_text(self.SETTINGS.format(controller=self.address(1), count=self.count))
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n")
+        for host in self.all():
+            self.run(host, ["sh", "-c", "mkdir -p /run/munge /var/spool/slurmctld /var/spool/slurmd && chown munge: /run/munge && "
+                                        "setpriv --reuid munge --regid munge --clear-groups /usr/sbin/munged"])
+        self.run(1, ["sh", "-c", "setsid /usr/sbin/slurmctld -D -i </dev/null >/run/slurmctld.log 2>&1 &"])
+        for host in list(self.all())[1:]:
+            self.run(host, ["sh", "-c", "setsid /usr/sbin/slurmd -D </dev/null >/run/slurmd.log 2>&1 &"])
+        deadline = time.monotonic() + UP_SECONDS
+        while self.idle() != self.count - 1:
+            if time.monotonic() > deadline:
+                raise NotHere("nodes of Slurm are not idle within time: " + self.path(1, "/run/slurmctld.log").read_text()[-2000:])
+            time.sleep(0.1)
+
+    def idle(self):
+        try:
+            return int(self.run(1, ["sinfo", "-h", "-t", "idle", "-o", "%D"]) or 0)
+        except (NotHere, ValueError):
+            return 0  # the controller does not answer yet
+
+    def remove(self):
+        super().remove()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -239,6 +239,13 @@ TEST(bad_hosts, are_refused) {
               HasSubstr("cluster.hosts.a.ssh: goes with no prefix"));
   EXPECT_THAT(with("hosts: {a: {key: k}}"),
               HasSubstr("cluster.hosts.a.key: is of no use without ssh"));
+  EXPECT_EQ(with("engine: slurm"), "accepted");
+  EXPECT_EQ(with("engine: mpi, hosts: {a: {}, b: {}}"), "accepted") << "their names will do";
+  EXPECT_THAT(with("engine: mpi"), HasSubstr("mpi needs the hosts by name"));
+  EXPECT_THAT(with("engine: slum"), HasSubstr("cluster.engine"));
+  EXPECT_THAT(with("engine_program: srun"), HasSubstr("is of no use without an engine"));
+  EXPECT_THAT(with("engine: slurm, hosts: {a: {ssh: b}}"),
+              HasSubstr("has an ssh or a prefix, and cluster.engine starts all agents"));
   EXPECT_THAT(with("hosts: {a: {ssh: b, port: 0}}"), HasSubstr("cluster.hosts.a.port"));
   EXPECT_THAT(with("hosts: {a: {address: x, room: -1}}"), HasSubstr("cluster.hosts.a.room"));
   EXPECT_THAT(with("hosts: {a: {address: x}, b: {}}"),
@@ -269,6 +276,7 @@ TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),
       "c.yaml:1:20: unknown key 'shard' in cluster; did you mean 'shards'?; allowed: name, "
+      "engine, engine_program, "
       "hosts, coordinator_host, shards, max_shards, replicas, shard_hosts, transport, "
       "chunk_bytes, "
       "memory_check, rows_dir, plugins, plugin_timeout, "

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +65,27 @@ TEST(process_mark, this_process_is_left_alone) {
   EXPECT_GT(own_mark().started, 0U);
   EXPECT_TRUE(end_process(own_mark(), within_ms).ok());
   EXPECT_TRUE(end_process({1, 0}, within_ms).ok());
+}
+
+TEST(descendants, are_those_of_children_too) {
+  const pid_t shell = ::fork();
+  if (shell == 0) {
+    ::execl("/bin/sh", "sh", "-c", "sleep 1000 & sleep 1000 & wait", nullptr);
+    ::_exit(1);
+  }
+  std::vector<process_mark> found;
+  for (int i = 0; found.size() < 2 && i < 10'000; ++i) {
+    ::usleep(1000);
+    found = descendants_of(shell);
+  }
+  ASSERT_EQ(found.size(), 2U);
+  const auto of_parent = descendants_of(::getpid());
+  for (const auto& mark : found) {
+    EXPECT_NE(std::find(of_parent.begin(), of_parent.end(), mark), of_parent.end());
+    EXPECT_TRUE(end_process(mark, 10'000).ok());
+  }
+  ::waitpid(shell, nullptr, 0);
+  EXPECT_TRUE(descendants_of(shell).empty());
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Engines of other projects that start agents on the hosts of an allocation: Slurm by srun, MPI
+// by mpirun. A cluster file that names one is as one that names its hosts, with the commands
+// that reach them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/plan/environment.hpp"
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+// Implementations of MPI differ in the options of mpirun.
+enum class mpi_kind : std::uint8_t { open_mpi, mpich };
+// Returns which it is by what `mpirun --version` prints; what is none of Open MPI's names has
+// the options of MPICH, as Intel's has.
+mpi_kind mpi_of_version(std::string_view text);
+
+struct engine_facts {
+  std::string own_host;            // the launcher's, by its name among the nodes
+  std::vector<std::string> nodes;  // Slurm's, of the allocation
+  mpi_kind mpi = mpi_kind::open_mpi;
+};
+
+// Asks the engine that the cluster names, as far as it is needed; blocks for its answer.
+// Errors: unavailable (there is no allocation, or the engine does not answer), not_found (no
+// such program).
+runtime::expected<engine_facts> find_engine(const policies::cluster_spec& spec,
+                                            const variables& environment);
+
+// Returns the cluster with hosts, and without an engine. Pure. Errors: invalid_argument (a host
+// is not in the allocation, or the launcher is on none; the message says which).
+runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_spec& spec,
+                                                        const engine_facts& facts);
+
+// Both. A cluster without an engine is returned as it is.
+runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec& spec,
+                                                    const variables& environment);
+
+}  // namespace tidegate::launch

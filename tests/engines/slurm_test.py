@@ -1,0 +1,85 @@
+"""Clusters in allocations of Slurm: a controller and nodes on hosts that share no file. Skipped where those cannot be made (they
+need root), or where there is no Slurm."""
+
+from engines import *
+
+
+class SlurmRun(Run):
+    """A batch job, submitted on host 1, whose script launches on the first of its nodes."""
+
+    def start(self, command):
+        script = (f"#!/bin/sh\nexport E2E_PULLS=/tmp/pulls PATH={BIN}:$PATH\n"
+                  f"{' '.join(map(str, command))} > /tmp/output 2>&1\necho $? > /tmp/status\n")
+        self.hosts.run(1, ["sh", "-c", 'cat > /root/job.sh'], input=script)
+        self.hosts.run(self.host, ["rm", "-f", "/tmp/status", "/tmp/output"])
+        nodes = len(list(self.hosts.all())) - 1
+        self.job = self.hosts.run(1, ["sbatch", "--parsable", f"--nodes={nodes}", "--no-kill", "--output=/dev/null",
+                                      "/root/job.sh"], **self.hosts.slurm).strip()
+
+    def status(self):
+        try:
+            text = self.hosts.path(self.host, "/tmp/status").read_text()
+        except OSError:
+            return None
+        return int(text) if text.endswith("\n") else None
+
+    def has_ended(self):
+        return self.status() is not None
+
+    def kill(self):
+        if not self.has_ended():
+            self.hosts.run(1, ["scancel", "--full", self.job])
+
+    def wait(self, seconds):
+        wait_until(self.has_ended, seconds, self.account)
+        self.seconds = time.monotonic() - self.begin
+        return self.status()
+
+    @property
+    def output(self):
+        try:
+            return self.hosts.path(self.host, "/tmp/output").read_text(errors="replace")
+        except OSError:
+            return ""
+
+
+class Slurm(EngineTest):
+    kind = own_hosts.SlurmHosts
+    daemons = ("munged", "slurmctld", "slurmd ", "slurmstepd", "/slurm_script")
+    run_kind = SlurmRun
+    launcher = 2
+
+    def test_the_same_bits_on_the_nodes_of_an_allocation_whatever_dies(self):
+        hosts = self.own_hosts(4)
+        expected = self.expected(hosts, 200)
+        with self.subTest("nothing dies"):
+            run = self.launch(hosts, self.spec(hosts, 200, engine="slurm"))
+            self.assert_well(run, expected, hosts)
+            self.assertIn("h3", {process.get("host") for process in run.listed()} | {"h3"})
+        with self.subTest("a worker dies"):
+            self.clear(hosts)
+            run = self.begun(hosts, self.spec(hosts, 200, 10000, engine="slurm"))
+            self.kill(hosts, run, "worker", 3)
+            self.assert_well(run, expected, hosts)
+        with self.subTest("an agent dies"):
+            self.clear(hosts)
+            run = self.begun(hosts, self.spec(hosts, 200, 20000, engine="slurm"))
+            self.kill_agent(hosts, 3)
+            self.assert_well(run, expected, hosts)
+            self.assertIn("h3", run.events("host_back"), run.account())
+        with self.subTest("a node loses its power"):
+            self.clear(hosts)
+            run = self.begun(hosts, self.spec(hosts, 200, 40000, engine="slurm"))
+            hosts.lose_power(4)
+            self.assert_well(run, expected, hosts, lost=[4])
+            self.assertEqual(len(run.events("host_lost")), 1, run.account())
+
+    def test_what_is_no_allocation_is_told(self):
+        hosts = self.own_hosts(2)
+        run = Run(hosts, self.spec(hosts, 10, engine="slurm"), 1)
+        self.assertEqual(run.wait(20), 2)
+        self.assertIn("cluster.engine is slurm, and this is no allocation of Slurm", run.output)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
