@@ -67,8 +67,8 @@ void agent_starter::add_ssh(const policies::host_spec& host,
            "-o",  "BatchMode=yes",
            "-o",  "ConnectTimeout=" + seconds(start_timeout_ms_),
            "-o",  "ServerAliveInterval=" + seconds(unreachable_ms_ / 4),
-           "-o",  "ServerAliveCountMax=3",
-           "-p",  std::to_string(host.ssh_port)};
+           "-o",  "ServerAliveCountMax=3"};
+  if (host.ssh_port != 0) words.insert(words.end(), {"-p", std::to_string(host.ssh_port)});
   if (!host.ssh_key.empty())
     words.insert(words.end(), {"-i", host.ssh_key, "-o", "IdentitiesOnly=yes"});
   const auto& program = host.program.empty() ? own_program_ : host.program;

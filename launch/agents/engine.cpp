@@ -5,6 +5,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "launch/config/section.hpp"
 #include "launch/processes/output_of.hpp"
 #include "launch/text/nearest.hpp"
 #include "policies/placement/hosts.hpp"
@@ -50,7 +51,11 @@ runtime::expected<engine_facts> find_slurm(const variables& environment) {
   if (!names) return runtime::fail(names.error());
   engine_facts facts;
   std::istringstream lines(*names);
-  for (std::string name; lines >> name;) facts.nodes.push_back(name);
+  for (std::string name; std::getline(lines, name);)
+    if (is_plain_name(name)) facts.nodes.push_back(name);  // not a warning
+  if (facts.nodes.empty())
+    return runtime::fail(errc::unavailable,
+                         "scontrol names no nodes of " + list + ": " + *names);
   facts.own_host = get(environment, "SLURMD_NODENAME");
   if (facts.own_host.empty()) facts.own_host = short_name_of_this_host();
   return facts;
@@ -111,13 +116,19 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
     std::vector<std::string> names;
     for (const auto& host : cluster.hosts) names.push_back(host.name);
     return runtime::fail(errc::invalid_argument,
-                         "this host, " + facts.own_host + ", is none of the cluster's: " +
+                         "this host, " + facts.own_host + ", is not among the cluster's: " +
                              join(names) + "; run `tidegate launch` on one of them");
   }
   // The coordinator is beside the launcher, which reaches it in any case.
   if (cluster.coordinator_host.empty()) cluster.coordinator_host = own->name;
   const auto* home = policies::host_of_coordinator(cluster);
-  if (home != nullptr) cluster.control_host = home->address;
+  if (home != nullptr && cluster.control_host == policies::cluster_spec().control_host)
+    cluster.control_host = home->address;
+  if (cluster.transport == policies::transport_kind::shm && cluster.hosts.size() > 1)
+    return runtime::fail(errc::invalid_argument,
+                         "cluster.transport is shm, which reaches no other host, and the "
+                         "cluster has " +
+                             std::to_string(cluster.hosts.size()));
   return cluster;
 }
 

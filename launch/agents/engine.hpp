@@ -16,7 +16,7 @@ namespace tidegate::launch {
 
 // Implementations of MPI differ in the options of mpirun.
 enum class mpi_kind : std::uint8_t { open_mpi, mpich };
-// Returns which it is by what `mpirun --version` prints; what is none of Open MPI's names has
+// Returns which it is by what `mpirun --version` prints; what has no name of Open MPI's has
 // the options of MPICH, as Intel's has.
 mpi_kind mpi_of_version(std::string_view text);
 

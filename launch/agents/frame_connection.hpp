@@ -13,7 +13,7 @@ namespace tidegate::launch {
 
 class frame_connection {
  public:
-  // Of one text; more is another protocol.
+  // A text is no longer; more is another protocol.
   static constexpr std::size_t frame_bytes_max = std::size_t{16} << 20U;
 
   frame_connection() = default;

@@ -12,6 +12,7 @@
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/process_end.hpp"
 #include "launch/shell/inner_agent.hpp"
+#include "launch/text/files.hpp"
 #include "policies/model/millisecond.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -21,8 +22,13 @@ namespace tidegate::launch {
 namespace {
 
 // mpirun and srun end what they have started when they are asked to, and only then.
-constexpr int starter_gone_within_ms = 2'000;
-constexpr std::int64_t starter_gone_within = starter_gone_within_ms * policies::millisecond;
+constexpr std::int64_t starter_gone_within = 2'000 * policies::millisecond;
+
+// Such a process is an agent's, or has left it.
+bool is_of_a_run(std::int32_t pid) {
+  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  return environment && environment->find("TIDEGATE_TOKEN=") != std::string::npos;
+}
 
 }  // namespace
 
@@ -75,16 +81,19 @@ runtime::status host_agents::try_to_start(policies::host_number number, std::uin
 }
 
 // The address from which the host is reached is one at which its agent reaches the launcher.
-runtime::expected<std::pair<std::string, std::uint16_t>> host_agents::door_for(const host& of) {
-  const auto own = own_address_towards(of.spec->address);
-  if (!own) return runtime::fail(own.error());
-  auto& door = doors_[*own];
-  if (!door) {
-    auto opened = links_.listen(*own, 0, options_);
-    if (!opened) return runtime::fail(opened.error());
-    door = std::move(*opened);
+runtime::expected<std::pair<std::string, std::uint16_t>> host_agents::door_for(host& of) {
+  if (of.own_address.empty()) {
+    auto own = own_address_towards(of.spec->address);
+    if (!own) return runtime::fail(own.error());
+    of.own_address = std::move(*own);
   }
-  return std::pair(*own, door->port());
+  auto at = doors_.find(of.own_address);
+  if (at == doors_.end()) {
+    auto opened = links_.listen(of.own_address, 0, options_);
+    if (!opened) return runtime::fail(opened.error());
+    at = doors_.emplace(of.own_address, std::move(*opened)).first;
+  }
+  return std::pair(of.own_address, at->second->port());
 }
 
 void host_agents::feed(host& to) {
@@ -139,7 +148,10 @@ void host_agents::read() {
   for (policies::host_number number = 1; number <= hosts_.size(); ++number) {
     auto& host = at(number);
     feed(host);
-    if (host.agent && runtime::steady_now() >= host.kill_at) ::kill(-host.agent->pid, SIGKILL);
+    if (const auto now = runtime::steady_now(); host.agent && now >= host.kill_at) {
+      ::kill(-host.agent->pid, SIGKILL);
+      host.kill_at = now + starter_gone_within;
+    }
     reap(number);
   }
 }
@@ -179,7 +191,7 @@ void host_agents::reap(policies::host_number number) {
   // What it has not ended itself: mpirun leaves its clients of ssh behind that wait for a host
   // that is gone.
   for (const auto& left : std::exchange(host.descendants, {}))
-    (void)runtime::end_process(left, starter_gone_within_ms);
+    if (!is_of_a_run(left.pid)) (void)runtime::end_process(left, 0);  // nobody waits for it
   host.input.reset();
   host.unsent.clear();
   happened(number,

@@ -56,6 +56,8 @@ class host_agents {
 
   struct host {
     const policies::host_spec* spec = nullptr;
+    // The launcher\'s, as the host reaches it: asked for once, as a resolver may take its time.
+    std::string own_address = {};
     std::optional<spawned> agent;                         // what has started it, or itself
     runtime::unique_fd input;                             // the agent ends when this is closed
     std::string unsent;                                   // to it
@@ -70,7 +72,7 @@ class host_agents {
   host& at(policies::host_number number) { return hosts_[number - 1]; }
   runtime::status try_to_start(policies::host_number number, std::uint64_t start);
   // Returns where agents of this host reach the launcher.
-  runtime::expected<std::pair<std::string, std::uint16_t>> door_for(const host& of);
+  runtime::expected<std::pair<std::string, std::uint16_t>> door_for(host& of);
   void feed(host& to);
   void reap(policies::host_number number);
   // Returns false if the connection is to be closed.

@@ -37,7 +37,9 @@ runtime::status make_private(const std::string& path) {
   if (::lstat(path.c_str(), &found) != 0)
     return {errc::io_error, path + ": " + std::strerror(errno)};
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & 077) != 0)
-    return {errc::refused, path + " is not a folder of this user alone; remove it"};
+    return {errc::refused,
+            path + " is there, and is not a folder of user " + std::to_string(::getuid()) +
+                " alone: have it removed, or share the run folder with this host"};
   return {};
 }
 
@@ -48,9 +50,11 @@ runtime::status remove_all(const std::string& path) {
   return {};
 }
 
-// Two runs of the same name are of other launchers, or in other folders.
+// Two runs of the same name are of other launchers, or in other folders; two hosts may be one
+// machine.
 std::string own_path(const agent_config& config) {
   runtime::sha256 hash;
+  hash.update(std::as_bytes(std::span(config.host)));
   hash.update(std::as_bytes(std::span(config.launcher_host)));
   hash.update(std::as_bytes(std::span(config.run_dir)));
   constexpr std::size_t digits = 12;
@@ -74,12 +78,17 @@ runtime::expected<host_folder> host_folder::open(const agent_config& config,
   const auto path = own_path(config);
   auto prepared = make_private(fs::path(path).parent_path().string());
   if (prepared.ok()) prepared = make_private(path);
-  if (prepared.ok()) prepared = remove_all(path + "/logs");
   if (prepared.ok()) prepared = make_private(path + "/logs");
   if (prepared.ok())
     prepared = write_file_atomically(path + "/cluster.yaml", config.cluster, 0600);
   if (!prepared.ok()) return runtime::fail(std::move(prepared));
   return host_folder(path, false);
+}
+
+runtime::status host_folder::clear_logs() const {
+  if (is_shared_) return {};
+  auto cleared = remove_all(path_ + "/logs");
+  return cleared.ok() ? make_private(path_ + "/logs") : cleared;
 }
 
 void host_folder::remove() const {

@@ -14,7 +14,7 @@ class host_folder {
  public:
   // The run folder is shared if it holds what this run's launcher has written there. Else the
   // folder is /tmp/tidegate-UID/RUN-HASH, for this user alone (0700): the same for all agents
-  // of a host in a run, and what an earlier one has left there is removed. Errors: refused (it
+  // of a host in a run. Errors: refused (it
   // is another user's), no_space, io_error; invalid_argument (the cluster writes what all hosts
   // have to see, and the message says what to do).
   static runtime::expected<host_folder> open(const agent_config& config,
@@ -22,6 +22,9 @@ class host_folder {
 
   const std::string& path() const noexcept { return path_; }
   bool is_shared() const noexcept { return is_shared_; }
+  // Removes what an earlier agent has left of logs, if the folder is the host's own: they are
+  // told already. To be called when that agent has ended. Errors: io_error.
+  runtime::status clear_logs() const;
   // Removes the folder and all in it, if it is the host's own.
   void remove() const;
 

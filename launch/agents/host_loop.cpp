@@ -24,7 +24,7 @@ constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
 // tells of an end.
 constexpr std::size_t reports_kept_max = 16;
 constexpr std::size_t bytes_per_turn = std::size_t{256} << 10U;
-constexpr std::size_t last_bytes_max = std::size_t{1} << 20U;
+constexpr std::size_t last_bytes_max = std::size_t{16} << 20U;
 
 std::uint64_t draw_number() {
   std::uint64_t number = 0;
@@ -72,8 +72,9 @@ void host_loop::wait() {
   if (has_input_) fds.push_back({.fd = STDIN_FILENO, .events = POLLIN, .revents = 0});
   if (link_.is_open()) fds.push_back({link_.fd(), link_.awaits(), 0});
   processes_.add_to(fds);
-  if (tails_) fds.push_back({tails_->fd(), POLLIN, 0});
-  auto ms = processes_.has_news() ? 0 : wait_ms_max;
+  if (may_tell_logs()) fds.push_back({tails_->fd(), POLLIN, 0});
+  const bool is_due = processes_.has_news() || (may_tell_logs() && tails_->has_more());
+  auto ms = is_due ? 0 : wait_ms_max;
   if (const auto wake = shell_.next_wake(); wake != policies::agent_core::never && ms > 0)
     ms = std::clamp<std::int64_t>(
         (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
@@ -121,7 +122,10 @@ void host_loop::read_link(agent_turn& into) {
       runtime::log::error("the launcher says: " + frame.error().message());
       link_.close();
     }
-    if (!is_open || !link_.is_open()) into.link.push_back(news::disconnected);
+    if (!is_open || !link_.is_open()) {
+      into.link.push_back(news::disconnected);
+      into.frames.clear();  // they come again; here they would be the next connection's
+    }
   }
   auto connected = connector_.take();
   if (!connected) return;
@@ -137,13 +141,17 @@ void host_loop::read_link(agent_turn& into) {
   into.link.push_back(news::connected);
 }
 
+bool host_loop::may_tell_logs() const {
+  return tails_ && shell_.reports_kept() < reports_kept_max;
+}
+
 // What a process has said comes before its end. While the launcher takes nothing it stays in
 // the logs.
 void host_loop::read_logs(agent_turn& into) {
   const auto ends = std::any_of(into.reports.begin(), into.reports.end(), [](const auto& each) {
     return std::holds_alternative<policies::agent_reports::ended>(each);
   });
-  if (!ends && shell_.reports_kept() >= reports_kept_max) return;
+  if (!ends && !may_tell_logs()) return;
   std::vector<policies::agent_report> all;
   tails_->take(ends ? last_bytes_max : bytes_per_turn, all);
   all.insert(all.end(), std::make_move_iterator(into.reports.begin()),

@@ -38,6 +38,7 @@ class host_loop final : private host_port {
   void read_input(agent_turn& into);
   void read_link(agent_turn& into);
   void read_logs(agent_turn& into);
+  bool may_tell_logs() const;
 
   runtime::expected<spawned_process> spawn(
       const policies::agent_orders::start& start) override {

@@ -56,14 +56,6 @@ runtime::expected<bool> run_host(const agent_links& links) {
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok())
     return runtime::fail(std::move(fits));
   auto environment = parse_environment(environ);
-  // What has started the agent gave it a place of its own in a job of one task, which is not
-  // that of any of its processes.
-  std::erase_if(environment, [](const auto& variable) {
-    const auto& name = variable.first;
-    const auto starts = [&](const char* prefix) { return name.starts_with(prefix); };
-    return starts("OMPI_") || starts("PMIX_") || starts("PMI_") || starts("MPI_LOCAL") ||
-           name == "SLURM_PROCID" || name == "SLURM_LOCALID" || name == "SLURM_NODEID";
-  });
   for (const auto& [name, value] : config->variables) environment[name] = value;
   const auto programs = starter::create(*spec, environment, {config->host});
   if (!programs) return runtime::fail(programs.error());
@@ -71,6 +63,8 @@ runtime::expected<bool> run_host(const agent_links& links) {
   if (!folder) return runtime::fail(folder.error());
   const auto ended = take_over_host(*config, folder->path());
   if (!ended) return runtime::fail(ended.error());
+  if (auto cleared = folder->clear_logs(); !cleared.ok())
+    return runtime::fail(std::move(cleared));
   if (*ended > 0)
     runtime::log::info(std::to_string(*ended) + " processes of an earlier agent were ended");
   raise_descriptor_limit(*spec);

@@ -1,11 +1,13 @@
 #include "launch/chaos/partition.hpp"
 
+#include <filesystem>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include "launch/config/read_spec.hpp"
 #include "launch/processes/output_of.hpp"
+#include "launch/run/resume.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::chaos {
@@ -37,10 +39,15 @@ runtime::expected<std::vector<std::string>> hosts_of(const std::string& run_dir)
 
 runtime::expected<policies::host_spec> find_host(const std::string& run_dir,
                                                  const std::string& name) {
+  const bool has_engine = std::filesystem::exists(run_dir + "/" + launch::engine_file);
   const auto spec = launch::load_cluster(run_dir + "/cluster.yaml", {});
   if (!spec) return fail(spec.error());
   std::vector<std::string> names;
   for (const auto& host : spec->hosts) {
+    if (host.name == name && (!host.ssh.empty() || has_engine))
+      return fail(errc::invalid_argument,
+                  "host " + name + " is reached over the network that would be cut off: use " +
+                      "means of its own");
     if (host.name == name && !host.address.empty()) return host;
     names.push_back(host.name);
   }

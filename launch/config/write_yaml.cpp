@@ -27,7 +27,8 @@ std::string host_text(const policies::host_spec& host) {
   std::string text = "    " + quote(host.name) + ": {";
   if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
   if (!host.ssh.empty()) {
-    text += "ssh: " + quote(host.ssh) + ", port: " + std::to_string(host.ssh_port) + ", ";
+    text += "ssh: " + quote(host.ssh) + ", ";
+    if (host.ssh_port != 0) text += "port: " + std::to_string(host.ssh_port) + ", ";
     if (!host.ssh_key.empty()) text += "key: " + quote(host.ssh_key) + ", ";
     if (!host.program.empty()) text += "program: " + quote(host.program) + ", ";
   }

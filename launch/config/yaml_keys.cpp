@@ -18,7 +18,7 @@ constexpr yaml_key keys[] = {
   {.path="cluster.hosts.*.address", .type="text", .preset="-", .allowed="an address or name of that host", .doc="where processes of the other hosts reach it; needed with several hosts"},
   {.path="cluster.hosts.*.prefix", .type="list", .preset="-", .allowed="a list of text (program, arguments)", .doc="goes before the command of the host's agent, `tidegate host`, which starts its processes, as in [ip, netns, exec, blue]; without it the launcher does"},
   {.path="cluster.hosts.*.ssh", .type="text", .preset="-", .allowed="[user@]name, as of ssh", .doc="the OpenSSH client starts the host's agent there, in place of a prefix; its address is that name unless the file says another"},
-  {.path="cluster.hosts.*.port", .type="number", .preset="22", .allowed="1 to 65535; only with ssh", .doc="of ssh"},
+  {.path="cluster.hosts.*.port", .type="number", .preset="-", .allowed="1 to 65535; only with ssh", .doc="of ssh; as the client is set up without it"},
   {.path="cluster.hosts.*.key", .type="text", .preset="-", .allowed="a file; only with ssh", .doc="the private key for ssh; those that ssh finds by itself without it"},
   {.path="cluster.hosts.*.program", .type="text", .preset="-", .allowed="a path; only with ssh", .doc="of tidegate on that host; where the launcher has its own without it"},
   {.path="cluster.hosts.*.room", .type="number", .preset="-", .allowed="0 to 65536", .doc="so many processes of hosts that are lost may come here; any number without it"},

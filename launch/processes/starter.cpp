@@ -37,6 +37,14 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
   starter result;
   result.spec_ = spec;
   result.environment_ = environment;
+  // What has started this process gave it a place of its own in a job of one task, which is not
+  // that of any process of the run.
+  std::erase_if(result.environment_, [](const auto& variable) {
+    const auto& name = variable.first;
+    const auto starts = [&](const char* prefix) { return name.starts_with(prefix); };
+    return starts("OMPI_") || starts("PMIX_") || starts("PMI_") || starts("MPI_LOCAL") ||
+           name == "SLURM_PROCID" || name == "SLURM_LOCALID" || name == "SLURM_NODEID";
+  });
   result.own_program_ = *own;
   const auto folder = own->substr(0, own->rfind('/'));
   std::string missing;

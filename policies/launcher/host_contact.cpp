@@ -132,7 +132,7 @@ void host_contact::agent_ended(std::int64_t now, const std::string& why, host_ef
     out.all.emplace_back(host_effects::stays_down{host_, about(why)});
   else
     go_down(why, out);
-  start_at_ = now + pause_;
+  start_at_ = now + std::max(pause_, pause_min);
 }
 
 void host_contact::order(std::int64_t now, agent_order content, host_effects& out) {

@@ -75,8 +75,9 @@ std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_
     add(cut.peer, *peer, cut, *reporter);
   }
   if (!is_due || runtime::is_planted(runtime::planted_bug::nobody_is_condemned)) return {};
-  std::erase_if(suspects,
-                [&](const auto& entry) { return entry.second.longest_ns < unreachable_ns_; });
+  std::erase_if(suspects, [&](const auto& entry) {
+    return entry.second.longest_ns < judged_after(unreachable_ns_);
+  });
   const auto rank = [&](const auto& entry) {
     const auto& [name, found] = entry;
     const auto before = condemnations_.find(name);

@@ -2,14 +2,14 @@
 //
 // A member whose connection to a peer broke tries to connect again for as long as both live,
 // and reports the outage to the coordinator, once a second. When an outage has lasted for
-// `unreachable` and a quarter more, the judge condemns one of the two: it is killed, and what
-// takes its place is fenced and restored as after any death. The quarter is the launcher's: it
-// counts a host as lost after `unreachable`, and its processes as dead, and nobody is condemned
-// because such a process does not answer. The judge condemns the member that was condemned less
-// often, so that a network that stays divided does not end the same side for ever; then the one
-// with the most outages, because a process that is cut off from several peers is the one that
-// is cut off; then the one whose loss costs least. It judges what it has known for a while: a
-// coordinator that has just begun hears of outages one after the other.
+// `unreachable` and half of it more, the judge condemns one of the two: it is killed, and what
+// takes its place is fenced and restored as after any death. The half is the launcher's: by
+// then it counts a host that is cut off as lost, and its processes as dead, and nobody is
+// condemned because such a process does not answer. The judge condemns the member that was
+// condemned less often, so that a network that stays divided does not end the same side for
+// ever; then the one with the most outages, because a process that is cut off from several
+// peers is the one that is cut off; then the one whose loss costs least. It judges what it has
+// known for a while: a coordinator that has just begun hears of outages one after the other.
 //
 // Members are known by the addresses of their links. A process may have several (shards that
 // move); they share its name, and are condemned together. One thread; time is an argument, in
@@ -80,7 +80,7 @@ class reachability_judge {
 
   // Returns how long an outage lasts when it is judged.
   static constexpr std::int64_t judged_after(std::int64_t unreachable_ns) noexcept {
-    return unreachable_ns + unreachable_ns / 4;
+    return unreachable_ns + unreachable_ns / 2;
   }
 
   // Replaces what this member reported before.

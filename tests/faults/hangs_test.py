@@ -101,10 +101,15 @@ class Hangs(FaultTest):
 
     def out_of_reach(self, role):
         """YAML of a cluster where processes of a role are on a host of which the launcher reaches nothing when its agent
-        stands still: it can end what has started the agent, but not the agent."""
+        stands still: it can end what has started the agent, but not the agent, and start no other one, which would end what
+        is left there."""
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        once = (f'[ ! -e {folder}/begun ] || exit 1; touch {folder}/begun; '
+                'exec 3<&0; (setsid "$@" <&3 3<&- &); exec 3<&- sleep 1000')
         job = {**JOB, "hosts": ["far" if role == "worker" else "near"], "checkpoint": CHECKPOINT}
         hosts = {"near": {"address": "127.0.0.1"},
-                 "far": {"address": "127.0.0.1", "prefix": ["setsid", "--fork", "--wait"]}}
+                 "far": {"address": "127.0.0.1", "prefix": ["sh", "-c", once, "sh"]}}
         # Who is out looks for its coordinator for as long as a start may take.
         made = json.loads(self.yaml(job, hosts=hosts, shard_hosts=["far" if role == "shard" else "near"], transport="tcp",
                                     start_timeout="3s"))

@@ -72,7 +72,7 @@ def child_of(pid):
         if children:
             return int(children[0])
         time.sleep(0.01)
-    raise NotHere("no process 1 of a namespace within time")
+    raise TimeoutError("no process 1 of a namespace within time")
 
 
 class OwnHosts:
@@ -113,7 +113,7 @@ class OwnHosts:
         deadline = time.monotonic() + UP_SECONDS
         while not all(self.path(host, "/run/ready").exists() and self.is_up(host) for host in self.all()):
             if time.monotonic() > deadline:
-                raise NotHere("not up within time: " + "; ".join(log.read_text() for log in self.base.glob("*.log")))
+                raise TimeoutError("not up within time: " + "; ".join(log.read_text() for log in self.base.glob("*.log")))
             time.sleep(0.02)
 
     def all(self):
@@ -277,7 +277,7 @@ PartitionName=all Nodes=h[2-{count}] Default=YES MaxTime=INFINITE DefaultTime=10
         deadline = time.monotonic() + UP_SECONDS
         while self.idle() != self.count - 1:
             if time.monotonic() > deadline:
-                raise NotHere("nodes of Slurm are not idle within time: " + self.path(1, "/run/slurmctld.log").read_text()[-2000:])
+                raise TimeoutError("nodes of Slurm are not idle within time: " + self.path(1, "/run/slurmctld.log").read_text()[-2000:])
             time.sleep(0.1)
 
     def idle(self):

@@ -74,7 +74,7 @@ TEST(engine, needs_a_launcher_on_one_of_its_hosts) {
       with_hosts_of(cluster(engine_kind::slurm), {.own_host = "login", .nodes = {"n1", "n2"}});
   ASSERT_FALSE(elsewhere);
   EXPECT_THAT(elsewhere.error().message(),
-              HasSubstr("this host, login, is none of the cluster's: n1, n2"));
+              HasSubstr("this host, login, is not among the cluster's: n1, n2"));
 }
 
 TEST(engine, is_not_asked_where_there_is_no_allocation) {

@@ -61,7 +61,13 @@ TEST_F(host_folder_test, is_the_hosts_own_and_its_users_alone_where_not) {
   const auto next = host_folder::open(config, spec);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->path(), folder->path()) << "the next agent finds what this one has left";
+  EXPECT_TRUE(fs::exists(next->path() + "/logs/old.log")) << "its processes may live";
+  EXPECT_TRUE(next->clear_logs().ok());
   EXPECT_FALSE(fs::exists(next->path() + "/logs/old.log"));
+  auto beside = config;
+  beside.host = "another";
+  EXPECT_NE(host_folder::open(beside, spec)->path(), folder->path()) << "on one machine";
+  host_folder::open(beside, spec)->remove();
   auto other = config;
   other.launcher_host = "10.0.0.9";
   EXPECT_NE(host_folder::open(other, spec)->path(), folder->path());
