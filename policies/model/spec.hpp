@@ -229,7 +229,7 @@ struct host_spec {
   // "user@name": the OpenSSH client starts its agent; then there is no prefix.
   std::string ssh = {};
   std::uint16_t ssh_port = 0;  // 0: as the client is set up
-  std::string ssh_key = {};  // a file; empty: those that the client knows
+  std::string ssh_key = {};    // a file; empty: those that the client knows
   std::string program = {};  // of Tidegate on that host; empty: where the launcher has its own
   // So many processes of other hosts, of those that are lost, may come; nothing: any number.
   std::optional<std::uint32_t> room = std::nullopt;
