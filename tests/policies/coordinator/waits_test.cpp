@@ -68,7 +68,7 @@ TEST_F(coordinator_waits, the_condemned_is_named_as_the_launcher_knows_it) {
             reported.end());
   EXPECT_TRUE(has_event("waits", "worker-j-1 has waited 3.0 s for a connection to shard-0"));
 
-  const std::vector<unreachable_peer> overdue{{.address = "s0", .for_ns = 10 * second}};
+  const std::vector<unreachable_peer> overdue{{.address = "s0", .for_ns = 15 * second}};
   for (const auto now : {25 * second, 26 * second, 27 * second})
     core.unreachable(now, "w1", overdue);
   const auto condemned = core.status(27 * second, 0).condemned;
@@ -92,8 +92,8 @@ TEST_F(coordinator_waits, a_member_out_of_the_coordinators_reach_is_condemned_on
 
 TEST_F(coordinator_waits, a_shard_out_of_reach_of_both_workers_is_condemned) {
   begin();
-  const std::vector<unreachable_peer> workers{{.address = "w0", .for_ns = 11 * second},
-                                              {.address = "w1", .for_ns = 11 * second}};
+  const std::vector<unreachable_peer> workers{{.address = "w0", .for_ns = 16 * second},
+                                              {.address = "w1", .for_ns = 16 * second}};
   for (const auto now : {28 * second, 29 * second, 30 * second})
     core.unreachable(now, "s0", workers);
   ASSERT_EQ(core.status(30 * second, 0).condemned.size(), 1u);
