@@ -139,7 +139,8 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
     }
   cluster.text("coordinator_host", into.coordinator_host, is_plain_name);
   into.shard_hosts = read_host_names(cluster, "shard_hosts");
-  const auto* home = policies::host_of_coordinator(into);
+  // With an engine the launcher's host is the coordinator's, which nobody knows yet.
+  const auto* home = has_engine ? nullptr : policies::host_of_coordinator(into);
   if (home != nullptr && !home->address.empty()) into.control_host = home->address;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launch/config/read_spec.hpp"
+
 namespace tidegate::launch {
 namespace {
 
@@ -67,6 +69,22 @@ TEST(engine, knows_open_mpi_under_all_its_names) {
   EXPECT_EQ(mpi_of_version("mpirun (Open MPI) 4.1.4\n"), mpi_kind::open_mpi);
   EXPECT_EQ(mpi_of_version("mpirun.openmpi (OpenRTE) 4.1.4\n"), mpi_kind::open_mpi);
   EXPECT_EQ(mpi_of_version("HYDRA build details:\n    Version: 4.0.2\n"), mpi_kind::mpich);
+}
+
+// Also where that is not the first of the file.
+TEST(engine, has_the_coordinator_listen_at_the_launchers_address_unless_the_file_says_where) {
+  const auto listens_at = [](const std::string& control) {
+    const auto read =
+        parse_cluster("cluster: {name: x, engine: mpi, " + control +
+                          "hosts: {a: {address: 10.0.0.1}, b: {address: 10.0.0.2}}}\n"
+                          "jobs: {j: {command: run}}\n",
+                      "c.yaml", {});
+    if (!read) return read.error().message();
+    const auto spec = with_hosts_of(*read, {.own_host = "b"});
+    return spec ? spec->coordinator_host + " at " + spec->control_host : spec.error().message();
+  };
+  EXPECT_EQ(listens_at(""), "b at 10.0.0.2");
+  EXPECT_EQ(listens_at("control: {host: 0.0.0.0}, "), "b at 0.0.0.0");
 }
 
 TEST(engine, needs_a_launcher_on_one_of_its_hosts) {
