@@ -23,13 +23,12 @@ runtime::expected<agent_starter> agent_starter::create(const policies::cluster_s
   result.own_program_ = *own;
   result.start_timeout_ms_ = spec.start_timeout_ms;
   result.unreachable_ms_ = spec.supervision.unreachable_ms;
-  const auto path = environment.find("PATH");
+  const auto path = value_of(environment, "PATH");
   std::string missing;
   for (const auto* host : policies::agent_hosts(spec)) {
     const bool by_ssh = !host->ssh.empty();
-    const auto found =
-        find_program(by_ssh ? "ssh" : host->prefix.front(), own->substr(0, own->rfind('/')),
-                     path == environment.end() ? std::string() : path->second);
+    const auto found = find_program(by_ssh ? "ssh" : host->prefix.front(),
+                                    own->substr(0, own->rfind('/')), path);
     if (found)
       result.programs_[host->name] = *found;
     else

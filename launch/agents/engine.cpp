@@ -23,11 +23,6 @@ namespace {
 using policies::engine_kind;
 using runtime::errc;
 
-std::string get(const variables& all, const std::string& name) {
-  const auto at = all.find(name);
-  return at == all.end() ? std::string() : at->second;
-}
-
 // Up to its first dot, as engines name hosts.
 std::string short_name_of_this_host() {
   std::array<char, 256> name{};
@@ -42,7 +37,7 @@ std::string program_of(const policies::cluster_spec& spec) {
 }
 
 runtime::expected<engine_facts> find_slurm(const variables& environment) {
-  const auto list = get(environment, "SLURM_JOB_NODELIST");
+  const auto list = value_of(environment, "SLURM_JOB_NODELIST");
   if (list.empty())
     return runtime::fail(errc::unavailable,
                          "cluster.engine is slurm, and this is no allocation of Slurm: run "
@@ -56,7 +51,7 @@ runtime::expected<engine_facts> find_slurm(const variables& environment) {
   if (facts.nodes.empty())
     return runtime::fail(errc::unavailable,
                          "scontrol names no nodes of " + list + ": " + *names);
-  facts.own_host = get(environment, "SLURMD_NODENAME");
+  facts.own_host = value_of(environment, "SLURMD_NODENAME");
   if (facts.own_host.empty()) facts.own_host = short_name_of_this_host();
   return facts;
 }
@@ -84,13 +79,6 @@ std::vector<std::string> command_for(const policies::cluster_spec& spec,
 }
 
 }  // namespace
-
-runtime::expected<engine_facts> find_engine(const policies::cluster_spec& spec,
-                                            const variables& environment) {
-  if (spec.engine == engine_kind::slurm) return find_slurm(environment);
-  if (spec.engine == engine_kind::mpi) return find_mpi(spec);
-  return engine_facts{};
-}
 
 runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_spec& spec,
                                                         const engine_facts& facts) {
@@ -135,7 +123,8 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
 runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec& spec,
                                                     const variables& environment) {
   if (spec.engine == engine_kind::local) return spec;
-  const auto facts = find_engine(spec, environment);
+  const auto facts =
+      spec.engine == engine_kind::slurm ? find_slurm(environment) : find_mpi(spec);
   if (!facts) return runtime::fail(facts.error());
   return with_hosts_of(spec, *facts);
 }

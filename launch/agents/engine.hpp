@@ -26,18 +26,14 @@ struct engine_facts {
   mpi_kind mpi = mpi_kind::open_mpi;
 };
 
-// Asks the engine that the cluster names, as far as it is needed; blocks for its answer.
-// Errors: unavailable (there is no allocation, or the engine does not answer), not_found (no
-// such program).
-runtime::expected<engine_facts> find_engine(const policies::cluster_spec& spec,
-                                            const variables& environment);
-
 // Returns the cluster with hosts, and without an engine. Pure. Errors: invalid_argument (a host
 // is not in the allocation, or the launcher is on none; the message says which).
 runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_spec& spec,
                                                         const engine_facts& facts);
 
-// Both. A cluster without an engine is returned as it is.
+// Likewise, with what the engine says when it is asked; blocks for its answer. A cluster
+// without an engine is returned as it is. Errors: also unavailable (there is no allocation),
+// io_error (the engine does not answer, or there is no such program).
 runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec& spec,
                                                     const variables& environment);
 

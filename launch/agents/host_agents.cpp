@@ -135,15 +135,12 @@ void host_agents::read() {
       connections_[++last_connection_].link = frame_connection(std::move(connection));
   for (auto next = connections_.begin(); next != connections_.end();) {
     auto& [number, from] = *next;
-    const auto host = from.host;
     if (hear(number, from)) {
       ++next;
       continue;
     }
-    const auto closed = number;
-    const auto of = from.host ? from.host : host;
+    if (from.host) happened(*from.host, agent_event::disconnected{number});
     next = connections_.erase(next);
-    if (of) happened(*of, agent_event::disconnected{closed});
   }
   for (policies::host_number number = 1; number <= hosts_.size(); ++number) {
     auto& host = at(number);

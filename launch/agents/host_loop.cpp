@@ -6,33 +6,24 @@
 #include <iterator>
 #include <poll.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "launch/agents/agent_text.hpp"
+#include "launch/processes/poll_until.hpp"
 #include "policies/model/millisecond.hpp"
-#include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 
 namespace {
 
-constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
 // Logs wait while so many reports are not taken; and bytes of a turn, also of one that
 // tells of an end.
 constexpr std::size_t reports_kept_max = 16;
 constexpr std::size_t bytes_per_turn = std::size_t{256} << 10U;
 constexpr std::size_t last_bytes_max = std::size_t{16} << 20U;
-
-std::uint64_t draw_number() {
-  std::uint64_t number = 0;
-  const auto n = ::getrandom(&number, sizeof number, 0);
-  TIDEGATE_ASSERT(n == sizeof number,
-                  "getrandom gives 8 bytes or the kernel is older than 3.17");
-  return number | 1U;  // not 0
-}
 
 }  // namespace
 
@@ -46,10 +37,11 @@ host_loop::host_loop(const agent_config& config, const std::string& folder,
                   .run_dir = folder,
                   .epoch = 1,
                   .workers_port = config.workers_port}),
-      shell_({.agent = draw_number(),
+      shell_({.agent = runtime::draw_number(),
               .start = config.start,
               .unreachable_ns = spec.supervision.unreachable_ms * policies::millisecond},
-             static_cast<host_port&>(*this), spec.supervision.heartbeat_timeout_ms),
+             processes_, static_cast<launcher_port&>(*this),
+             spec.supervision.heartbeat_timeout_ms),
       connector_(links, config.launcher_host, config.launcher_port,
                  {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}),
       tails_(std::move(tails)) {}
@@ -74,12 +66,7 @@ void host_loop::wait() {
   processes_.add_to(fds);
   if (may_tell_logs()) fds.push_back({tails_->fd(), POLLIN, 0});
   const bool is_due = processes_.has_news() || (may_tell_logs() && tails_->has_more());
-  auto ms = is_due ? 0 : wait_ms_max;
-  if (const auto wake = shell_.next_wake(); wake != policies::agent_core::never && ms > 0)
-    ms = std::clamp<std::int64_t>(
-        (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
-        wait_ms_max);
-  ::poll(fds.data(), fds.size(), static_cast<int>(ms));
+  poll_until(fds, is_due ? 0 : shell_.next_wake());
 }
 
 agent_turn host_loop::collect() {

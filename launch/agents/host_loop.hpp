@@ -20,7 +20,7 @@
 
 namespace tidegate::launch {
 
-class host_loop final : private host_port {
+class host_loop final : private launcher_port {
  public:
   // All but `tails` outlive it. `folder`: of the run, on this host. `tails`: of logs that the
   // launcher does not see.
@@ -40,19 +40,6 @@ class host_loop final : private host_port {
   void read_logs(agent_turn& into);
   bool may_tell_logs() const;
 
-  runtime::expected<spawned_process> spawn(
-      const policies::agent_orders::start& start) override {
-    return processes_.spawn(start);
-  }
-  runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override {
-    return processes_.spawn_spare(start);
-  }
-  void end_spare(policies::spare_number spare) override { processes_.end_spare(spare); }
-  void signal(const launched_process& process, process_signal content) override {
-    processes_.signal(process, content);
-  }
-  void end_all() override { processes_.end_all(); }
-  std::vector<policies::beat_reading> beats() override { return processes_.beats(); }
   void connect() override { connector_.start(); }
   void disconnect() override { link_.close(); }
   void send(const policies::agent_frame& frame) override;

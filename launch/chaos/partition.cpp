@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "launch/config/read_spec.hpp"
+#include "launch/plan/run_paths.hpp"
 #include "launch/processes/output_of.hpp"
-#include "launch/run/resume.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::chaos {
@@ -39,7 +39,8 @@ runtime::expected<std::vector<std::string>> hosts_of(const std::string& run_dir)
 
 runtime::expected<policies::host_spec> find_host(const std::string& run_dir,
                                                  const std::string& name) {
-  const bool has_engine = std::filesystem::exists(run_dir + "/" + launch::engine_file);
+  std::error_code error;
+  const bool has_engine = std::filesystem::exists(run_dir + "/" + launch::engine_file, error);
   const auto spec = launch::load_cluster(run_dir + "/cluster.yaml", {});
   if (!spec) return fail(spec.error());
   std::vector<std::string> names;

@@ -118,6 +118,11 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   return all;
 }
 
+std::string value_of(const variables& all, const std::string& name) {
+  const auto at = all.find(name);
+  return at == all.end() ? std::string() : at->second;
+}
+
 variables parse_environment(const char* const* environment) {
   variables all;
   for (; *environment != nullptr; ++environment) {

@@ -33,6 +33,9 @@ variables child_environment(const variables& base, const policies::cluster_spec&
 // Where processes of the cluster reach the coordinator, which may listen on all addresses.
 std::string reachable_host(const policies::cluster_spec& spec);
 
+// Returns the value of a variable; an empty text where it is not set.
+std::string value_of(const variables& all, const std::string& name);
+
 variables parse_environment(const char* const* environment);
 // "NAME=value", sorted by name.
 std::vector<std::string> format_environment(const variables& all);

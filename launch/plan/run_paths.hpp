@@ -10,4 +10,7 @@ inline std::string log_path(const std::string& run_dir, const std::string& write
   return run_dir + "/logs/" + writer + ".log";
 }
 
+// The cluster file before its engine had named the hosts; only where one has.
+inline constexpr const char* engine_file = "engine.yaml";
+
 }  // namespace tidegate::launch

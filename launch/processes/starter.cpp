@@ -12,11 +12,6 @@ namespace tidegate::launch {
 
 namespace {
 
-std::string get(const variables& all, const std::string& name) {
-  const auto at = all.find(name);
-  return at == all.end() ? "" : at->second;
-}
-
 bool has_worker_on(const policies::cluster_spec& spec, const policies::job_spec& job,
                    const std::vector<std::string>& hosts) {
   if (spec.hosts.empty()) return true;
@@ -49,7 +44,7 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
   const auto folder = own->substr(0, own->rfind('/'));
   std::string missing;
   for (const auto& job : spec.jobs) {
-    auto found = find_program(job.command.front(), folder, get(environment, "PATH"));
+    auto found = find_program(job.command.front(), folder, value_of(environment, "PATH"));
     if (!found && has_worker_on(spec, job, hosts))
       missing += (missing.empty() ? "" : "\n") + ("jobs." + job.name) +
                  ".command: " + found.error().message();
@@ -147,7 +142,7 @@ spawn_request starter::own_request(const std::vector<std::string>& words,
 }
 
 std::string starter::user_transports() const {
-  return get(environment_, "UCX_TLS");
+  return value_of(environment_, "UCX_TLS");
 }
 
 }  // namespace tidegate::launch

@@ -6,8 +6,8 @@
 
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
+#include "launch/plan/run_paths.hpp"
 #include "launch/processes/limits.hpp"
-#include "launch/run/resume.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
 #include "policies/placement/memory_needs.hpp"

@@ -8,6 +8,7 @@
 #include "launch/config/read_spec.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
+#include "launch/plan/run_paths.hpp"
 #include "launch/processes/leftovers.hpp"
 #include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
@@ -98,7 +99,8 @@ expected<std::string> where_it_goes_on(const policies::job_spec& job,
 // The cluster as it was; or on the hosts that its engine has now.
 expected<policies::cluster_spec> cluster_of(const run_folder& folder) {
   const auto before = folder.path() + "/" + engine_file;
-  if (!fs::exists(before)) return load_cluster(folder.path() + "/cluster.yaml", {});
+  std::error_code error;
+  if (!fs::exists(before, error)) return load_cluster(folder.path() + "/cluster.yaml", {});
   const auto kept = load_cluster(before, {});
   if (!kept) return runtime::fail(kept.error());
   auto spec = on_engine(*kept, parse_environment(environ));

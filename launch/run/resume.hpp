@@ -10,9 +10,6 @@
 
 namespace tidegate::launch {
 
-// In the run folder, where an engine names the hosts: launch_options::before_engine.
-inline constexpr const char* engine_file = "engine.yaml";
-
 // As launch_cluster, with the cluster file that the run began with and in the folder that it
 // was begun from, which becomes the current one. Jobs that have a whole checkpoint go on from
 // there, the others from the beginning. bad_usage: the folder is not of a run, or a launcher

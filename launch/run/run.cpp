@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <signal.h>
-#include <sys/random.h>
 #include <utility>
 
 #include "launch/config/write_yaml.hpp"
+#include "launch/processes/poll_until.hpp"
 #include "launch/processes/process_records.hpp"
 #include "launch/run/launch_plan.hpp"
-#include "policies/model/millisecond.hpp"
 #include "policies/placement/hosts.hpp"
-#include "runtime/base/assert.hpp"
+#include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/free_port.hpp"
 
@@ -20,15 +19,6 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::uint32_t poll_interval_ms = 200;
-constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
-
-std::uint64_t draw_token() {
-  std::uint64_t token = 0;
-  const auto n = ::getrandom(&token, sizeof token, 0);
-  TIDEGATE_ASSERT(n == sizeof token,
-                  "getrandom gives 8 bytes or the kernel is older than 3.17");
-  return token;
-}
 
 // How libraries and logs are set up here holds for all hosts; where things are does not.
 variables variables_for_hosts(const variables& own) {
@@ -57,7 +47,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
     : spec_(spec),
       cluster_(cluster),
       journal_(journal),
-      identity_{.token = draw_token(),
+      identity_{.token = runtime::draw_number(),
                 .port = 0,
                 .run_dir = journal.folder().path(),
                 .epoch = epoch,
@@ -65,7 +55,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
       processes_(spec, programs.own, own_hosts(spec), identity_),
       agent_(processes_, spec.supervision.heartbeat_timeout_ms),
       agents_(spec, programs.agents, cluster.agents, common_config(spec, identity_)),
-      shell_(launch_plan_of(spec, epoch), *this, draw_token()),
+      shell_(launch_plan_of(spec, epoch), *this, runtime::draw_number()),
       output_(spec, journal),
       faults_(spec, programs.own, journal, shell_),
       requests_(spec) {}
@@ -104,13 +94,7 @@ void run::wait() {
   requests_.add_to(fds);
   const auto wake = std::min(
       {shell_.next_wake(), agent_.next_wake(), agents_.next_wake(), faults_.next_wake()});
-  auto ms = processes_.has_news() ? 0 : wait_ms_max;
-  // Rounded up: a wake-up too early decides nothing.
-  if (wake != policies::launch_core::never && ms > 0)
-    ms = std::clamp<std::int64_t>(
-        (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
-        wait_ms_max);
-  ::poll(fds.data(), fds.size(), static_cast<int>(ms));
+  poll_until(fds, processes_.has_news() ? 0 : wake);
 }
 
 // What has happened since the last turn.

@@ -45,7 +45,7 @@ void agent_shell::look_for_hangs() {
   const auto at = clock_.now();
   if (at < hangs_.next_look()) return;
   std::vector<policies::hang> hangs;
-  hangs_.look(at, world_.beats(), hangs);
+  hangs_.look(at, processes_.beats(), hangs);
   for (const auto& hang : hangs)
     core_.report(
         at,
@@ -69,14 +69,14 @@ void agent_shell::act(const effects::carry_out& order) {
 
 void agent_shell::act(const effects::end_all&) {
   incarnations_.clear();
-  world_.end_all();
+  processes_.end_all();
 }
 
 void agent_shell::obey(const policies::agent_orders::start& start) {
   const auto process = start.process;
   hangs_.forget(process.process);
   incarnations_[process.process] = process.incarnation;
-  const auto spawned = world_.spawn(start);
+  const auto spawned = processes_.spawn(start);
   if (!spawned)
     return core_.report(clock_.now(),
                         policies::agent_reports::not_started{.process = process,
@@ -91,7 +91,7 @@ void agent_shell::obey(const policies::agent_orders::start& start) {
 }
 
 void agent_shell::obey(const policies::agent_orders::start_spare& start) {
-  const auto started = world_.spawn_spare(start);
+  const auto started = processes_.spawn_spare(start);
   if (started.ok()) return;
   core_.report(
       clock_.now(),

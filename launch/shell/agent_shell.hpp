@@ -32,10 +32,13 @@ struct agent_turn {
 
 class agent_shell {
  public:
-  // `heartbeat_timeout_ms` 0: nobody beats, and nobody hangs. `world` outlives it.
-  agent_shell(const policies::agent_options& options, host_port& world,
-              std::uint32_t heartbeat_timeout_ms)
-      : world_(world), core_(options), hangs_(heartbeat_timeout_ms) {}
+  // `heartbeat_timeout_ms` 0: nobody beats, and nobody hangs. The ports outlive it.
+  agent_shell(const policies::agent_options& options, process_port& processes,
+              launcher_port& launcher, std::uint32_t heartbeat_timeout_ms)
+      : processes_(processes),
+        launcher_(launcher),
+        core_(options),
+        hangs_(heartbeat_timeout_ms) {}
 
   void begin(std::int64_t now);
   void turn(std::int64_t now, agent_turn happened);
@@ -54,21 +57,22 @@ class agent_shell {
 
   void look_for_hangs();
   void carry_out();
-  void act(const effects::connect&) { world_.connect(); }
-  void act(const effects::disconnect&) { world_.disconnect(); }
-  void act(const effects::send& send) { world_.send(send.frame); }
+  void act(const effects::connect&) { launcher_.connect(); }
+  void act(const effects::disconnect&) { launcher_.disconnect(); }
+  void act(const effects::send& send) { launcher_.send(send.frame); }
   void act(const effects::carry_out& order);
   void act(const effects::end_all&);
   void act(const effects::quit& quit) { why_ = quit.why; }
   void obey(const policies::agent_orders::start& start);
   void obey(const policies::agent_orders::start_spare& start);
-  void obey(const policies::agent_orders::end_spare& end) { world_.end_spare(end.spare); }
+  void obey(const policies::agent_orders::end_spare& end) { processes_.end_spare(end.spare); }
   void obey(const policies::agent_orders::signal& signal) {
-    world_.signal(signal.process, signal.content);
+    processes_.signal(signal.process, signal.content);
   }
   void obey(const policies::agent_orders::leave&) {}  // the core's own
 
-  host_port& world_;
+  process_port& processes_;
+  launcher_port& launcher_;
   policies::agent_core core_;
   policies::hang_detector hangs_;
   std::map<policies::process_number, std::uint32_t> incarnations_;  // that were started last

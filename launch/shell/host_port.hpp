@@ -44,9 +44,10 @@ class process_port {
   virtual std::vector<policies::beat_reading> beats() = 0;
 };
 
-// Likewise, with the connection to the launcher.
-class host_port : public process_port {
+// The connection of an agent to its launcher.
+class launcher_port {
  public:
+  virtual ~launcher_port() = default;
   // Answered by agent_turn::link.
   virtual void connect() = 0;
   virtual void disconnect() = 0;

@@ -12,7 +12,7 @@
 
 namespace tidegate::launch {
 
-class inner_agent final : private host_port {
+class inner_agent final : private launcher_port {
  public:
   // `processes` outlives it. `heartbeat_timeout_ms`: see agent_shell.
   inner_agent(process_port& processes, std::uint32_t heartbeat_timeout_ms)
@@ -32,19 +32,6 @@ class inner_agent final : private host_port {
   static constexpr policies::agent_connection connection = 1;
 
  private:
-  runtime::expected<spawned_process> spawn(
-      const policies::agent_orders::start& start) override {
-    return processes_.spawn(start);
-  }
-  runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override {
-    return processes_.spawn_spare(start);
-  }
-  void end_spare(policies::spare_number spare) override { processes_.end_spare(spare); }
-  void signal(const launched_process& process, process_signal content) override {
-    processes_.signal(process, content);
-  }
-  void end_all() override { processes_.end_all(); }
-  std::vector<policies::beat_reading> beats() override { return processes_.beats(); }
   void connect() override;
   void disconnect() override;
   void send(const policies::agent_frame& frame) override;

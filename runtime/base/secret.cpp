@@ -41,4 +41,13 @@ status draw_secret(std::span<std::byte> into) {
   return {};
 }
 
+std::uint64_t draw_number() {
+  std::uint64_t number = 0;
+  while (number == 0) {
+    const auto drawn = draw_secret(std::as_writable_bytes(std::span(&number, 1)));
+    TIDEGATE_ASSERT(drawn.ok(), "the kernel draws random bytes");
+  }
+  return number;
+}
+
 }  // namespace tidegate::runtime

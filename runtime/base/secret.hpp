@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "runtime/base/status.hpp"
@@ -22,5 +23,7 @@ bool is_same_secret(std::span<const std::byte> left, std::span<const std::byte> 
 
 // Fills `into` with bytes of the kernel's generator. Errors: io_error.
 status draw_secret(std::span<std::byte> into);
+// Returns a number of that generator, not 0. Asserted: it works.
+std::uint64_t draw_number();
 
 }  // namespace tidegate::runtime

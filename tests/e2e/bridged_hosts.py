@@ -56,10 +56,10 @@ class BridgedHosts:
 
 class BridgedHostsTest(ClusterTest):
     def bridged_hosts(self, count):
-        made = BridgedHosts(count)
-        self.addCleanup(made.remove)
+        hosts = BridgedHosts(count)
+        self.addCleanup(hosts.remove)
         try:
-            made.make()
+            hosts.make()
         except (NotHere, OSError) as why:
             self.skipTest(str(why))
-        return made
+        return hosts

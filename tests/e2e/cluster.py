@@ -38,14 +38,14 @@ def cluster_yaml(jobs, shards=2, **cluster):
 
 
 def wait_until(condition, seconds, what):
-    """Polls for a condition that another process brings about."""
+    """Polls for a condition that another process brings about. `what`: a text, or a function that makes one."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
         time.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
 
 
 def alive(pid):

@@ -9,25 +9,14 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+for folder in ("support", "e2e"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder))
 
 import own_hosts  # noqa: E402
+from cluster import BIN, WORKER, wait_until  # noqa: E402
 
-BIN = pathlib.Path(os.environ["TIDEGATE_BIN"])
-WORKER = pathlib.Path(os.environ["TIDEGATE_E2E_WORKER"])
 UNREACHABLE = 6
 JOB = {"workers": 6, "optimizer": {"name": "adam", "learning_rate": 0.05}}
-
-
-def wait_until(condition, seconds, what):
-    """Polls for a condition that another process brings about."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
 
 
 class Run:
@@ -104,15 +93,15 @@ class EngineTest(unittest.TestCase):
     launcher = 1  # the host that launches
 
     def own_hosts(self, count):
-        made = self.kind(count)
+        hosts = self.kind(count)
         try:
-            made.__enter__()
+            hosts.__enter__()
         except own_hosts.NotHere as why:
             self.skipTest(str(why))
-        self.addCleanup(made.remove)
-        for host in made.all():
-            made.path(host, "/tmp/pulls").mkdir()
-        return made
+        self.addCleanup(hosts.remove)
+        for host in hosts.all():
+            hosts.path(host, "/tmp/pulls").mkdir()
+        return hosts
 
     def spec(self, _, clocks, pause_us=0, job=(), **cluster):
         return {"cluster": {"name": "engine", "shards": 3, "replicas": 1, **cluster},

@@ -8,12 +8,12 @@ class Ssh(EngineTest):
     kind = own_hosts.SshHosts
     daemons = ("sshd",)
 
-    def spec(self, made, clocks, pause_us=0, job=(), **cluster):
+    def spec(self, reached, clocks, pause_us=0, job=(), **cluster):
         """The launcher's host is h1, all others are reached by ssh."""
-        named = {f"h{host}": {"address": made.address(host)} if host == 1 else
-                 {"ssh": f"root@h{host}", "address": made.address(host), "key": str(made.keys / "user")}
-                 for host in made.all()}
-        return super().spec(made, clocks, pause_us, job, hosts=named, **cluster)
+        named = {f"h{host}": {"address": reached.address(host)} if host == 1 else
+                 {"ssh": f"root@h{host}", "address": reached.address(host), "key": str(reached.keys / "user")}
+                 for host in reached.all()}
+        return super().spec(reached, clocks, pause_us, job, hosts=named, **cluster)
 
     def test_the_same_bits_on_three_hosts_whatever_dies(self):
         hosts = self.own_hosts(3)

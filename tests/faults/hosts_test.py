@@ -21,11 +21,11 @@ class Hosts(FaultTest, BridgedHostsTest):
                 for number, name in zip(range(len(hosts.names)), "abcdef")}
 
     def yaml(self, named, mode, job=(), **cluster):
-        made = json.loads(cluster_yaml({"job": {**JOB, "mode": mode, **dict(job)}}, hosts=named, shards=3, replicas=1,
+        spec = json.loads(cluster_yaml({"job": {**JOB, "mode": mode, **dict(job)}}, hosts=named, shards=3, replicas=1,
                                        **cluster))
-        made["supervision"] = {"unreachable": f"{UNREACHABLE}s", "worker": {"max_restarts": 100},
+        spec["supervision"] = {"unreachable": f"{UNREACHABLE}s", "worker": {"max_restarts": 100},
                                "shard": {"max_restarts": 100}}
-        return json.dumps(made)
+        return json.dumps(spec)
 
     def expected(self, clocks):
         return self.hash_of(self.run_to_end(cluster_yaml({"job": {**JOB, "mode": ["workload", clocks, 0, "exchange"]}})))

@@ -95,7 +95,7 @@ class OwnHosts:
             raise
         return self
 
-    def __exit__(self, *what):
+    def __exit__(self, *exception):
         self.remove()
 
     def address(self, host):

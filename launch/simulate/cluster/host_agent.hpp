@@ -14,7 +14,7 @@
 namespace tidegate::sim {
 
 class host_agent final : public frameless_process,
-                         private launch::host_port,
+                         private launch::launcher_port,
                          private host_processes::owner {
  public:
   // `start`: as the launcher counts it.
@@ -43,20 +43,6 @@ class host_agent final : public frameless_process,
   bool is_over() const override { return shell_.is_over(); }
   process_id parent() const override { return id(); }
 
-  runtime::expected<launch::spawned_process> spawn(
-      const policies::agent_orders::start& start) override {
-    return own_.spawn(start);
-  }
-  runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override {
-    return own_.spawn_spare(start);
-  }
-  void end_spare(policies::spare_number spare) override { own_.end_spare(spare); }
-  void signal(const launch::launched_process& process,
-              policies::process_signal content) override {
-    own_.signal(process, content);
-  }
-  void end_all() override { own_.end_all(); }
-  std::vector<policies::beat_reading> beats() override { return {}; }
   void connect() override;
   void disconnect() override;
   void send(const policies::agent_frame& frame) override;

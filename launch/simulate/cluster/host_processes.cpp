@@ -11,6 +11,7 @@
 #include "launch/simulate/cluster/worker.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/shard_map.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace tidegate::sim {
 
@@ -154,9 +155,11 @@ std::set<std::string> host_processes::living() const {
   return names;
 }
 
-// Nobody stops a simulated process.
 void host_processes::signal(const launch::launched_process& process,
                             policies::process_signal content) {
+  TIDEGATE_ASSERT(content == policies::process_signal::terminate ||
+                      content == policies::process_signal::kill,
+                  "nobody stops a simulated process");
   const auto at = children_.find(process.process);
   if (at == children_.end() || at->second.incarnation != process.incarnation) return;
   ++world_.killed[at->second.name.to_string()];
