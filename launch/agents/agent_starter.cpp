@@ -23,7 +23,7 @@ runtime::expected<agent_starter> agent_starter::create(const policies::cluster_s
   result.own_program_ = *own;
   result.start_timeout_ms_ = spec.start_timeout_ms;
   result.unreachable_ms_ = spec.supervision.unreachable_ms;
-  const auto path = value_of(environment, "PATH");
+  const auto path = variable_in(environment, "PATH");
   std::string missing;
   for (const auto* host : policies::agent_hosts(spec)) {
     const bool by_ssh = !host->ssh.empty();

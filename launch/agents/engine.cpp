@@ -37,7 +37,7 @@ std::string program_of(const policies::cluster_spec& spec) {
 }
 
 runtime::expected<engine_facts> find_slurm(const variables& environment) {
-  const auto list = value_of(environment, "SLURM_JOB_NODELIST");
+  const auto list = variable_in(environment, "SLURM_JOB_NODELIST");
   if (list.empty())
     return runtime::fail(errc::unavailable,
                          "cluster.engine is slurm, and this is no allocation of Slurm: run "
@@ -51,7 +51,7 @@ runtime::expected<engine_facts> find_slurm(const variables& environment) {
   if (facts.nodes.empty())
     return runtime::fail(errc::unavailable,
                          "scontrol names no nodes of " + list + ": " + *names);
-  facts.own_host = value_of(environment, "SLURMD_NODENAME");
+  facts.own_host = variable_in(environment, "SLURMD_NODENAME");
   if (facts.own_host.empty()) facts.own_host = short_name_of_this_host();
   return facts;
 }

@@ -118,7 +118,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   return all;
 }
 
-std::string value_of(const variables& all, const std::string& name) {
+std::string variable_in(const variables& all, const std::string& name) {
   const auto at = all.find(name);
   return at == all.end() ? std::string() : at->second;
 }

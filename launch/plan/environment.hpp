@@ -34,7 +34,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
 std::string reachable_host(const policies::cluster_spec& spec);
 
 // Returns the value of a variable; an empty text where it is not set.
-std::string value_of(const variables& all, const std::string& name);
+std::string variable_in(const variables& all, const std::string& name);
 
 variables parse_environment(const char* const* environment);
 // "NAME=value", sorted by name.

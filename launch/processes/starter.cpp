@@ -44,7 +44,7 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
   const auto folder = own->substr(0, own->rfind('/'));
   std::string missing;
   for (const auto& job : spec.jobs) {
-    auto found = find_program(job.command.front(), folder, value_of(environment, "PATH"));
+    auto found = find_program(job.command.front(), folder, variable_in(environment, "PATH"));
     if (!found && has_worker_on(spec, job, hosts))
       missing += (missing.empty() ? "" : "\n") + ("jobs." + job.name) +
                  ".command: " + found.error().message();
@@ -142,7 +142,7 @@ spawn_request starter::own_request(const std::vector<std::string>& words,
 }
 
 std::string starter::user_transports() const {
-  return value_of(environment_, "UCX_TLS");
+  return variable_in(environment_, "UCX_TLS");
 }
 
 }  // namespace tidegate::launch
