@@ -11,15 +11,16 @@ using runtime::frame_kind;
 using runtime::status;
 
 worker_shell::worker_shell(shell_home& home, worker_memory& memory, worker_owner& owner,
-                           const policies::worker_welcome& welcome, std::uint32_t rank,
-                           std::uint32_t incarnation)
+                           policies::state_port& state, const policies::worker_welcome& welcome,
+                           std::uint32_t rank, std::uint32_t incarnation)
     : home_(home),
       memory_(memory),
       owner_(owner),
       aggregated_(welcome.aggregated),
       shards_move_(welcome.replicated || welcome.aggregated),
+      mirrors_(state.mirror_every() > 0),
       sender_(home),
-      core_(*this, welcome, rank, incarnation),
+      core_(*this, state, welcome, rank, incarnation),
       addresses_(welcome.shard_addresses) {
   core_.set_retransmit_limits(home.limits().retransmit);
   core_.set_reconnect_limits(home.limits().reconnects);
@@ -37,6 +38,10 @@ void worker_shell::start() {
   for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
     core_.connected(shard, home_.now());
   look_soon();
+}
+
+void worker_shell::mirrored(std::uint64_t request) {
+  if (broken_.ok()) core_.mirrored(request);
 }
 
 std::string worker_shell::name_of(std::uint32_t shard) const {
@@ -115,7 +120,7 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
     core_.connected(shard, home_.now());
   else
     core_.connection_broke(shard, home_.now());
-  home_.run_in_background(!core_.attached_everywhere() || memory_.works_by_itself());
+  set_background();
   owner_.progressed();
   carry_out();
 }
@@ -132,7 +137,7 @@ void worker_shell::open(std::uint32_t table, std::vector<policies::chunk_place> 
 
 void worker_shell::opened(std::uint32_t table) {
   // Nothing moves in place while the session's thread is away.
-  home_.run_in_background(!core_.attached_everywhere() || memory_.works_by_itself());
+  set_background();
   owner_.opened(table);
 }
 

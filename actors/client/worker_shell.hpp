@@ -81,8 +81,6 @@ class worker_owner {
   virtual ~worker_owner() = default;
 
   virtual void opened(std::uint32_t table) = 0;
-  // Commits the state that the program keeps, as that of the beginning of this clock.
-  virtual void commit(std::uint64_t version) = 0;
   virtual void done(policies::operation op, policies::reply_code code) = 0;
   // Parameters were copied on their way.
   virtual void copied(std::uint64_t bytes) = 0;
@@ -94,12 +92,15 @@ class worker_owner {
 
 class worker_shell final : public frame_shell, private policies::client_shell {
  public:
+  // All of them outlive it.
   worker_shell(shell_home& home, worker_memory& memory, worker_owner& owner,
-               const policies::worker_welcome& welcome, std::uint32_t rank,
-               std::uint32_t incarnation);
+               policies::state_port& state, const policies::worker_welcome& welcome,
+               std::uint32_t rank, std::uint32_t incarnation);
 
   // Connects to all shards. What cannot be reached is the reason of broken().
   void start();
+  // client_core::mirrored().
+  void mirrored(std::uint64_t request);
   // Another may take the place of those that it pushes to.
   bool shards_move() const noexcept { return shards_move_; }
   void shard_moved(const policies::shard_moved& moved);
@@ -143,7 +144,12 @@ class worker_shell final : public frame_shell, private policies::client_shell {
     looks_.ask(core_.is_mending(), [this] { return core_.is_busy(); });
   }
 
-  void commit(std::uint64_t version) override { owner_.commit(version); }
+  // Turns must come while nobody waits: see reactor::run_in_background.
+  void set_background() {
+    home_.run_in_background(!core_.attached_everywhere() || memory_.works_by_itself() ||
+                            mirrors_);
+  }
+
   void send(std::uint32_t shard, const runtime::frame_header& header) override {
     sender_.send(shards_[shard], header);
   }
@@ -184,6 +190,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   worker_owner& owner_;
   bool aggregated_;
   bool shards_move_;
+  bool mirrors_;  // what waits for a copy of the state is sent while nobody waits
   frame_sender sender_;
   look_schedule looks_{home_};
   outage_watch outages_{home_};

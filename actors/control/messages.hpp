@@ -1,6 +1,5 @@
 // What travels between actors: type ids (append only: the order is the wire id), inspection of
-// the plain values of policies/, and the typed interfaces. Bulk bytes never travel here; frames
-// carry them.
+// the plain values of policies/, and the typed interfaces. Bulk bytes travel in frames alone.
 #pragma once
 
 #include <cstdint>
@@ -294,6 +293,7 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, gone_atom, "gone")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::unreachable_peer))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::unreachable_peers))
 CAF_ADD_ATOM(tidegate, tidegate::actors, unreachable_atom, "unreach")
+CAF_ADD_ATOM(tidegate, tidegate::actors, mirrored_atom, "mirrored")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -394,6 +394,7 @@ using shard_host_actor =
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<look_atom>,
                      caf::reacts_to<frame_event>, caf::reacts_to<policies::shard_moved>,
-                     caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<peer_lost_event>,
+                     caf::reacts_to<mirrored_atom, std::uint64_t>>;
 
 }  // namespace tidegate::actors

@@ -30,6 +30,11 @@ expected<session_parts> parts_of_process(interrupt_check interrupted) {
   session_parts parts;
   parts.beats = runtime::heartbeat::of_process(environment->node.token);
   parts.state = runtime::state_file::of_process(environment->node.token);
+  auto mirror = runtime::mirror_line::of_process();
+  if (mirror)
+    parts.mirror = *mirror;
+  else
+    parts.state = runtime::fail(mirror.error());
   auto process = std::make_shared<process_system>(environment->node.token);
   environment->node.token = policies::message_token(environment->node.token);
   auto coordinator = std::make_shared<coordinator_locator>(process->control(),
@@ -287,31 +292,8 @@ status session::scale_learning_rate(float factor) {
   return {};
 }
 
-status session::keep(std::string_view name, std::span<const std::byte> bytes) {
-  return impl_->keep(name, bytes);
-}
-
-expected<std::span<const std::byte>> session::kept(std::string_view name) const {
-  impl_->shell_.core().clock_asked();  // what it keeps is of that clock
-  return impl_->kept(name);
-}
-
-expected<std::vector<std::string>> session::kept_names() const {
-  impl_->shell_.core().clock_asked();
-  if (auto usable = impl_->may_keep(); !usable.ok()) return tidegate::fail(std::move(usable));
-  return impl_->state_->names();
-}
-
-status session::forget(std::string_view name) {
-  return impl_->forget(name);
-}
-
-status session::forget_all() {
-  return impl_->forget_all();
-}
-
-bool session::state_is_lost() const {
-  return impl_->state_->is_lost();
+worker_state session::state() const noexcept {
+  return worker_state(*impl_);
 }
 
 void session::report(const progress& now) {

@@ -26,6 +26,7 @@ void session_impl::leave() {
   // Whoever goes without a word is noticed in any case.
   carry_out([&] { return shell_.leave(now()); }).result.ok();
   has_left_ = true;
+  mirror_.reset();
   if (worker_) {
     self_->send_exit(worker_, caf::exit_reason::user_shutdown);
     self_->wait_for(worker_);
@@ -71,8 +72,13 @@ status session_impl::join() {
                            .watched = watched,
                            .numbers = numbers_,
                            .state = state_};
-  worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   state_->resume(welcome.epoch, welcome.first_clock);
+  worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
+  if (parts_.mirror)
+    mirror_ = std::make_unique<runtime::mirror_listener>(
+        parts_.mirror, [to = worker_](std::uint64_t number) {
+          caf::anon_send(to, mirrored_atom::value, number);
+        });
   return state_->is_used() ? begin_to_keep() : status();
 }
 

@@ -43,7 +43,7 @@ class session_impl final : private held_push {
         shell_({.give_up_ms = parts_.coordinator->may_come_back()
                                   ? parts_.environment.node.start_timeout_ms
                                   : 0}),
-        state_(std::make_shared<session_state>(parts_.state)) {}
+        state_(std::make_shared<session_state>(parts_.state, parts_.mirror)) {}
   ~session_impl() override;
 
   runtime::status join();
@@ -86,6 +86,7 @@ class session_impl final : private held_push {
   runtime::expected<std::span<const std::byte>> kept(std::string_view name) const;
   runtime::status forget(std::string_view name);
   runtime::status forget_all();
+  runtime::status use_older_state();
   // Returns why nothing can be kept, or ok.
   runtime::status may_keep() const;
   // Where the outcome of this clock's push goes, which may be held back.
@@ -115,9 +116,10 @@ class session_impl final : private held_push {
   job_info info_;
   session_shell shell_;
   std::shared_ptr<session_state> state_;
-  bool keeps_ = false;    // something: the worker commits it
-  runtime::sha256 hash_;  // of the job's parameters
-  std::string digest_;    // once they are hashed
+  std::unique_ptr<runtime::mirror_listener> mirror_;  // as long as the worker
+  bool keeps_ = false;                                // something: the worker commits it
+  runtime::sha256 hash_;                              // of the job's parameters
+  std::string digest_;                                // once they are hashed
   std::uint64_t clock_ = 0;
   policies::double_buffer half_;
   bool pushes_own_memory_ = false;  // the program's: not what gradient() said

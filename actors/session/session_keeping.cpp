@@ -44,6 +44,12 @@ status session_impl::forget_all() {
   return state_->clear(clock_);
 }
 
+status session_impl::use_older_state() {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
+  if (auto begun = begin_to_keep(); !begun.ok()) return begun;
+  return state_->use_older(clock_);
+}
+
 expected<std::span<const std::byte>> session_impl::kept(std::string_view name) const {
   if (auto usable = may_keep(); !usable.ok()) return runtime::fail(std::move(usable));
   if (const auto bytes = state_->kept(name)) return *bytes;
@@ -66,3 +72,42 @@ void session_impl::release(std::uint64_t clock) {
 }
 
 }  // namespace tidegate::actors
+
+namespace tidegate {
+
+status worker_state::keep(std::string_view name, std::span<const std::byte> bytes) {
+  return of_->keep(name, bytes);
+}
+
+expected<std::span<const std::byte>> worker_state::kept(std::string_view name) const {
+  of_->shell_.core().clock_asked();  // what it keeps is of that clock
+  return of_->kept(name);
+}
+
+expected<std::vector<std::string>> worker_state::names() const {
+  of_->shell_.core().clock_asked();
+  if (auto usable = of_->may_keep(); !usable.ok()) return tidegate::fail(std::move(usable));
+  return of_->state_->names();
+}
+
+status worker_state::forget(std::string_view name) {
+  return of_->forget(name);
+}
+
+status worker_state::forget_all() {
+  return of_->forget_all();
+}
+
+bool worker_state::is_lost() const {
+  return of_->state_->is_lost();
+}
+
+std::optional<std::uint64_t> worker_state::older() const {
+  return of_->state_->older_clock();
+}
+
+status worker_state::use_older() {
+  return of_->use_older_state();
+}
+
+}  // namespace tidegate

@@ -14,6 +14,7 @@
 #include "actors/reactor/reactor.hpp"
 #include "runtime/device/open/open_device.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
+#include "runtime/process/mirror_channel.hpp"
 #include "runtime/process/state_file.hpp"
 #include <tidegate/session.hpp>
 
@@ -36,6 +37,8 @@ struct session_parts {
   // Of the state that the session keeps.
   runtime::expected<std::shared_ptr<runtime::state_file>> state =
       runtime::fail(runtime::errc::unavailable, "this worker has no memory for state");
+  // By which it is copied to the launcher; or null.
+  std::shared_ptr<runtime::mirror_line> mirror;
 };
 
 // Joins the job: registers, waits until every shard expects this worker.

@@ -1,7 +1,5 @@
 #include "actors/session/session_state.hpp"
 
-#include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "policies/model/state_layout.hpp"
@@ -11,21 +9,10 @@ namespace tidegate::actors {
 using policies::kept_state;
 using runtime::status;
 
-void session_state::mapped_memory::write(std::size_t offset, std::span<const std::byte> bytes) {
-  std::memcpy(file_->bytes().data() + offset, bytes.data(), bytes.size());
-}
-
-// A process that is killed has carried out its instructions up to one of them, so that it is
-// the compiler alone that must keep the order. The fences keep it for other processors, too.
-void session_state::mapped_memory::store(std::size_t offset, std::uint64_t word) {
-  auto* const at = reinterpret_cast<std::uint64_t*>(file_->bytes().data() + offset);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::atomic_ref<std::uint64_t>(*at).store(word, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-
-session_state::session_state(runtime::expected<std::shared_ptr<runtime::state_file>> file)
-    : memory_(file ? std::optional<mapped_memory>(std::in_place, *file) : std::nullopt),
+session_state::session_state(runtime::expected<std::shared_ptr<runtime::state_file>> file,
+                             std::shared_ptr<runtime::mirror_line> line)
+    : memory_(file.value_or(nullptr)),
+      line_(std::move(line)),
       kept_(memory_
                 ? kept_state(*memory_, policies::state_version_bytes(memory_->bytes().size()))
                 : kept_state(file.error())) {}
@@ -43,6 +30,16 @@ status session_state::usable() const {
 bool session_state::is_lost() const {
   const std::lock_guard lock(mutex_);
   return kept_.is_lost();
+}
+
+std::optional<std::uint64_t> session_state::older_clock() const {
+  const std::lock_guard lock(mutex_);
+  return kept_.older_clock();
+}
+
+status session_state::use_older(std::uint64_t clock) {
+  const std::lock_guard lock(mutex_);
+  return kept_.use_older(clock);
 }
 
 bool session_state::is_used() const {

@@ -10,20 +10,25 @@
 #include <vector>
 
 #include "policies/worker/kept_state.hpp"
+#include "policies/worker/state_port.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/process/mirror_channel.hpp"
 #include "runtime/process/state_file.hpp"
 
 namespace tidegate::actors {
 
-class session_state {
+class session_state final : public policies::state_port {
  public:
-  // `file`: mapped, or why it is not there.
-  explicit session_state(runtime::expected<std::shared_ptr<runtime::state_file>> file);
+  // `file`: mapped, or why it is not there. `line`: on which copies are asked for; or null.
+  session_state(runtime::expected<std::shared_ptr<runtime::state_file>> file,
+                std::shared_ptr<runtime::mirror_line> line);
 
   // As the calls of policies::kept_state.
   void resume(std::uint32_t epoch, std::uint64_t clock);
   runtime::status usable() const;
   bool is_lost() const;
+  std::optional<std::uint64_t> older_clock() const;
+  runtime::status use_older(std::uint64_t clock);
   bool is_used() const;
   runtime::status keep(std::string_view name, std::span<const std::byte> bytes,
                        std::uint64_t clock);
@@ -31,26 +36,17 @@ class session_state {
   runtime::status clear(std::uint64_t clock);
   std::optional<std::span<const std::byte>> kept(std::string_view name) const;
   std::vector<std::string> names() const;
-  void commit(std::uint64_t version);
+
+  void commit(std::uint64_t version) override;
+  void mirror(const policies::mirror_request& request) override {
+    line_->ask({.number = request.number, .version = request.version});
+  }
+  std::uint64_t mirror_every() const override { return line_ ? line_->every() : 0; }
 
  private:
-  class mapped_memory final : public policies::state_memory {
-   public:
-    explicit mapped_memory(std::shared_ptr<runtime::state_file> file)
-        : file_(std::move(file)) {}
-    std::span<const std::byte> bytes() const override { return file_->bytes(); }
-    runtime::status reserve(std::size_t offset, std::size_t length) override {
-      return file_->reserve(offset, length);
-    }
-    void write(std::size_t offset, std::span<const std::byte> bytes) override;
-    void store(std::size_t offset, std::uint64_t word) override;
-
-   private:
-    std::shared_ptr<runtime::state_file> file_;
-  };
-
   mutable std::mutex mutex_;
-  std::optional<mapped_memory> memory_;
+  std::shared_ptr<runtime::state_file> memory_;
+  std::shared_ptr<runtime::mirror_line> line_;
   policies::kept_state kept_;
 };
 

@@ -15,7 +15,7 @@ using runtime::status;
 worker::worker(caf::actor_config& config, reactor& home, worker_identity identity)
     : reactor_actor<worker_actor::base>(config, home),
       identity_(std::move(identity)),
-      shell_(shells_home(), *this, *this, identity_.welcome, identity_.rank,
+      shell_(shells_home(), *this, *this, *identity_.state, identity_.welcome, identity_.rank,
              identity_.incarnation),
       devices_(*this, home) {}
 
@@ -34,6 +34,7 @@ worker::behavior_type worker::make_behavior() {
       [this](frame_event& event) { shell_.on_frame(event); },
       [this](const policies::shard_moved& moved) { on_shard_moved(moved); },
       [this](const peer_lost_event& event) { shell_.on_peer_lost(event); },
+      [this](mirrored_atom, std::uint64_t request) { shell_.mirrored(request); },
   };
 }
 

@@ -42,7 +42,7 @@ struct worker_identity {
   std::shared_ptr<coordinator_locator> coordinator;
   caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
   std::shared_ptr<worker_numbers> numbers;
-  std::shared_ptr<session_state> state;
+  std::shared_ptr<session_state> state;  // has resumed
 };
 
 // The worker as a CAF actor on a session's reactor: hands on to its shell
@@ -129,7 +129,6 @@ class worker final : public reactor_actor<worker_actor::base>,
   void on_shard_moved(const policies::shard_moved& moved);
   std::vector<device_tables::mark> bring_to_host();
   void opened(std::uint32_t table) override;
-  void commit(std::uint64_t version) override { identity_.state->commit(version); }
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t bytes) override;
   void progressed() override { update_numbers(); }

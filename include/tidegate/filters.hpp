@@ -9,9 +9,9 @@
 //   t->push(kept->ids, kept->gradients).wait();
 //
 // What a filter lets through follows from the arguments of its calls and its options alone. A
-// worker that may die keeps what save() returns (session::keep) in each clock in which it calls
-// the filter, and the process in its place gives it to restore(): it then goes on with the same
-// bits. A filter knows no session, so it does for any table.
+// worker that may die keeps what save() returns (worker_state::keep) in each clock in which it
+// calls the filter, and the process in its place gives it to restore(): it then goes on with
+// the same bits. A filter knows no session, so it does for any table.
 //
 // Thread rule: a filter belongs to one thread at a time. Ownership: arguments are read during
 // the call; what a call returns lies in the filter and is valid until its next call that is not

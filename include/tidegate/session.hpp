@@ -34,6 +34,7 @@
 #include <tidegate/device.hpp>
 #include <tidegate/pending.hpp>
 #include <tidegate/rows.hpp>
+#include <tidegate/state.hpp>
 #include <tidegate/status.hpp>
 #include <tidegate/table.hpp>
 
@@ -259,35 +260,8 @@ class session {
   // (negative, or not finite), out_of_order (the session has ended).
   status scale_learning_rate(float factor);
 
-  // State of this worker that outlives its process: named bytes in memory that the launcher
-  // owns. Each clock() and exchange() commits all of it, as that of the next clock. A process
-  // that takes the place of one that died finds the state of exactly the clock now() where it
-  // goes on, wherever that one was killed. Up to jobs.*.state.max bytes, with names and 16
-  // bytes or so per name.
-  //
-  // Keeps a copy of these bytes under this name, 1 to 128 bytes, until it is kept again or
-  // forgotten. While a worker keeps anything, the push of a clock that is the last, as every
-  // other table has its own, leaves with clock(); after a resume all pushes of a clock do. Or
-  // they leave when a push of the clock is waited for: where every table has its push, that
-  // commits, and nothing can be kept after it until clock(). Errors: invalid_argument (name),
-  // over_limit, no_space, out_of_order (a push of this clock has left, and nothing was kept
-  // before: begin before the first push; or one was waited for), unavailable (the worker's job
-  // has no state, its descriptor did not come through, or the state is lost: see
-  // state_is_lost()); nothing is changed then.
-  status keep(std::string_view name, std::span<const std::byte> bytes);
-  // Returns what is kept under this name, what was kept in this clock included; valid until it
-  // is kept again or forgotten. Errors: not_found, unavailable (as keep()).
-  expected<std::span<const std::byte>> kept(std::string_view name) const;
-  // Returns the names of all that is kept, sorted. Errors: unavailable (as keep()).
-  expected<std::vector<std::string>> kept_names() const;
-  // Keep nothing under this name any more, or nothing at all. Errors: as keep(); a name that
-  // is not there is no error.
-  status forget(std::string_view name);
-  status forget_all();
-  // Returns true if this worker may have had state, and that of now() is not there: the job
-  // has gone back to a checkpoint of many clocks ago, or `launch --resume` went on with it.
-  // keep(), kept() and forget() fail then, until forget_all() begins with no state.
-  bool state_is_lost() const;
+  // Returns the state of this worker that outlives its process.
+  worker_state state() const noexcept;
 
   // Sets the progress of this worker that the launcher's status line shows. It is sent now and
   // then, by this call and by later clocks. Does not wait.

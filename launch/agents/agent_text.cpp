@@ -1,15 +1,14 @@
 #include "launch/agents/agent_text.hpp"
 
-#include <limits>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "launch/agents/frame_fields.hpp"
+#include "launch/agents/state_image_text.hpp"
 
 namespace tidegate::launch {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using policies::agent_frame;
 using policies::launched_process;
 using policies::launcher_frame;
@@ -17,11 +16,6 @@ using policies::process_exit;
 using policies::process_signal;
 namespace orders = policies::agent_orders;
 namespace reports = policies::agent_reports;
-
-// Numbers of wrong size, missing fields and wrong kinds are all exceptions of this library.
-struct bad_field : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 constexpr std::pair<process_signal, const char*> signal_words[] = {
     {process_signal::terminate, "terminate"},
@@ -47,24 +41,6 @@ Value value_of(const std::pair<Value, const char*> (&words)[Count], const json& 
   throw bad_field("no such word");
 }
 
-template <class Number>
-Number number_of(const json& from, const char* key) {
-  const auto& field = from.at(key);
-  if (!field.is_number_unsigned()) throw bad_field(key);
-  const auto value = field.template get<std::uint64_t>();
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<Number>::max()))
-    throw bad_field(key);
-  return static_cast<Number>(value);
-}
-
-bool flag_of(const json& from, const char* key) {
-  return from.at(key).get<bool>();
-}
-
-std::string text_of(const json& from, const char* key) {
-  return from.at(key).get<std::string>();
-}
-
 void put(json& into, const launched_process& process) {
   into["process"] = process.process;
   into["incarnation"] = process.incarnation;
@@ -86,6 +62,8 @@ json to_json(const orders::start& order) {
   all["epoch"] = order.epoch;
   all["joins"] = order.joins;
   all["moved"] = order.moved;
+  all["state"] = json::array();
+  for (const auto& image : order.state) all["state"].push_back(image_json(image));
   all["spare"] = order.spare;
   all["coordinator_port"] = order.coordinator_port;
   return all;
@@ -110,6 +88,13 @@ json to_json(const orders::signal& order) {
   return all;
 }
 
+json to_json(const orders::state_mirrored& order) {
+  json all{{"order", "state_mirrored"}};
+  put(all, order.process);
+  all["request"] = order.number;
+  return all;
+}
+
 json to_json(const orders::leave&) {
   return {{"order", "leave"}};
 }
@@ -117,6 +102,8 @@ json to_json(const orders::leave&) {
 orders::start start_of(const json& from) {
   const auto role = policies::role_of(text_of(from, "role"));
   if (!role) throw bad_field("role");
+  std::vector<policies::state_image> state;
+  for (const auto& image : from.at("state")) state.push_back(image_of(image));
   return {.process = process_of(from),
           .name = {.role = *role,
                    .job = text_of(from, "job"),
@@ -124,6 +111,7 @@ orders::start start_of(const json& from) {
           .epoch = number_of<std::uint32_t>(from, "epoch"),
           .joins = flag_of(from, "joins"),
           .moved = flag_of(from, "moved"),
+          .state = std::move(state),
           .spare = number_of<policies::spare_number>(from, "spare"),
           .coordinator_port = number_of<std::uint16_t>(from, "coordinator_port")};
 }
@@ -141,6 +129,9 @@ policies::agent_order order_of(const json& from) {
   if (kind == "signal")
     return orders::signal{.process = process_of(from),
                           .content = value_of(signal_words, from.at("signal"))};
+  if (kind == "state_mirrored")
+    return orders::state_mirrored{.process = process_of(from),
+                                  .number = number_of<std::uint64_t>(from, "request")};
   if (kind == "leave") return orders::leave{};
   throw bad_field("order");
 }
@@ -198,6 +189,14 @@ json to_json(const reports::logged& report) {
   return {{"report", "logged"}, {"writer", report.writer}, {"text", report.text}};
 }
 
+json to_json(const reports::state& report) {
+  json all{{"report", "state"}};
+  put(all, report.process);
+  all["request"] = report.number;
+  all["image"] = image_json(report.image);
+  return all;
+}
+
 json to_json(const reports::noted& report) {
   return {{"report", "noted"}, {"subject", report.subject}, {"detail", report.detail}};
 }
@@ -230,6 +229,10 @@ policies::agent_report report_of(const json& from) {
                                 .why = text_of(from, "why")};
   if (kind == "logged")
     return reports::logged{.writer = text_of(from, "writer"), .text = text_of(from, "text")};
+  if (kind == "state")
+    return reports::state{.process = process_of(from),
+                          .number = number_of<std::uint64_t>(from, "request"),
+                          .image = image_of(from.at("image"))};
   if (kind == "noted")
     return reports::noted{.subject = text_of(from, "subject"),
                           .detail = text_of(from, "detail")};
@@ -275,12 +278,17 @@ json to_json(const launcher_frame::sign&) {
   return {{"kind", "sign"}};
 }
 
-// Texts of processes may hold bytes that are no UTF-8.
+std::string to_text(const json& all) {
+  std::string text;
+  json::to_cbor(all, text);
+  return text;
+}
+
 template <class Frame>
 std::string text_of_frame(const Frame& frame) {
   auto all = std::visit([](const auto& content) { return to_json(content); }, frame.content);
   all["taken"] = frame.taken;
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return to_text(all);
 }
 
 decltype(agent_frame::content) content_of_agent(const json& from) {
@@ -312,7 +320,7 @@ template <class Read>
 auto parse(std::string_view text, const Read& read)
     -> runtime::expected<decltype(read(json()))> {
   try {
-    return read(json::parse(text));
+    return read(json::from_cbor(text));
   } catch (const std::exception& why) {
     return runtime::fail(runtime::errc::corrupt,
                          std::string("no frame of an agent or its launcher: ") + why.what());
@@ -322,7 +330,7 @@ auto parse(std::string_view text, const Read& read)
 }  // namespace
 
 std::string greeting_text(const std::string& host) {
-  return json{{"host", host}}.dump();
+  return to_text(json{{"host", host}});
 }
 
 std::string frame_text(const agent_frame& frame) {

@@ -1,5 +1,5 @@
 // What launchers and agents of hosts say to each other (policies/protocol/agent_messages.hpp),
-// as JSON. Pure, any thread.
+// as CBOR (RFC 8949), in which what workers keep travels as it is. Pure, any thread.
 #pragma once
 
 #include <string>

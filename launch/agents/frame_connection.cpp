@@ -22,6 +22,7 @@ bool would_block() {
 void frame_connection::close() {
   fd_.reset();
   unsent_.clear();
+  sent_ = 0;
   received_.clear();
 }
 
@@ -39,12 +40,14 @@ void frame_connection::send(std::string_view text) {
 }
 
 bool frame_connection::flush() {
-  while (!unsent_.empty()) {
-    const auto sent =
-        ::send(fd_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent_ < unsent_.size()) {
+    const auto sent = ::send(fd_.get(), unsent_.data() + sent_, unsent_.size() - sent_,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) return would_block();
-    unsent_.erase(0, static_cast<std::size_t>(sent));
+    sent_ += static_cast<std::size_t>(sent);
   }
+  unsent_.clear();
+  sent_ = 0;
   return true;
 }
 

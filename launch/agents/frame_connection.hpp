@@ -7,14 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/model/state_image.hpp"
+#include "policies/model/state_layout.hpp"
 #include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
 class frame_connection {
  public:
-  // A text is no longer; more is another protocol.
-  static constexpr std::size_t frame_bytes_max = std::size_t{16} << 20U;
+  // A text is no longer; more is another protocol. The longest has all versions of what a
+  // worker keeps.
+  static constexpr std::size_t frame_bytes_max =
+      policies::state_slots * policies::mirrored_state_bytes_max + (std::size_t{16} << 20U);
 
   frame_connection() = default;
   explicit frame_connection(runtime::unique_fd connection) : fd_(std::move(connection)) {}
@@ -38,6 +42,7 @@ class frame_connection {
 
   runtime::unique_fd fd_;
   std::string unsent_;
+  std::size_t sent_ = 0;  // bytes of unsent_
   std::string received_;
 };
 

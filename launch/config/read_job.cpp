@@ -9,6 +9,7 @@
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/scalars.hpp"
 #include "policies/checkpoint/manifest.hpp"
+#include "policies/model/state_image.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -126,12 +127,18 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   into = options;
 }
 
-void read_state(const section& from, std::optional<std::uint64_t>& into) {
+void read_state(const section& from, policies::job_spec& job) {
   const auto* value = from.get("max");
   std::uint64_t most = 0;
   const bool none = value != nullptr && value->is_scalar() && value->text == "0";
   if (none || from.bytes("max", most, policies::state_bytes_min, policies::state_bytes_max, 8))
-    into = most;
+    job.state_bytes = most;
+  from.number("mirror_every", job.state_mirror_every, 0, policies::state_mirror_every_max);
+  if (job.state_mirror_every > 0 && job.state_bytes_max() > policies::mirrored_state_bytes_max)
+    from.note(from.get("mirror_every")->where,
+              from.shown() + ".mirror_every: a version that is copied has at most " +
+                  format_bytes(policies::mirrored_state_bytes_max) +
+                  ", and `max` allows more; allowed: 0, or a smaller `max`");
 }
 
 void read_spares(const section& from, policies::job_spec& job) {
@@ -182,7 +189,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
   read_aggregators(from, job.aggregators);
   read_gradients(from, job);
-  read_state(from.child("state"), job.state_bytes);
+  read_state(from.child("state"), job);
   from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
   job.tables = read_tables(from.child("tables"), job);
   return job;

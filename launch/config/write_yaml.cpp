@@ -165,9 +165,13 @@ std::string job_text(const policies::job_spec& j) {
   text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
   text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
           ", clip_norm: " + format_real(j.clip_norm) + "}\n";
+  const auto mirror = "mirror_every: " + std::to_string(j.state_mirror_every);
   if (j.state_bytes)
     text += "    state: {max: " +
-            (*j.state_bytes == 0 ? std::string("0") : format_bytes(*j.state_bytes)) + "}\n";
+            (*j.state_bytes == 0 ? std::string("0") : format_bytes(*j.state_bytes)) + ", " +
+            mirror + "}\n";
+  else
+    text += "    state: {" + mirror + "}\n";
   text += "    seed: " + std::to_string(j.seed) + "\n";
   text += j.tables.empty() ? "    tables: {}\n" : "    tables:\n";
   for (const auto& t : j.tables) text += table_text(t);

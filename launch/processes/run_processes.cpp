@@ -89,6 +89,7 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
   }
   if (!pid) pid = start_program(start, process, log, descriptors);
   beats_.started(start.process.process);
+  states_.started(start.process.process);
   if (!pid) return runtime::fail(pid.error());
   return spawned_process{
       .pid = *pid, .started_at = table_.newest_started(), .was_spare = was_spare};
@@ -146,6 +147,7 @@ void run_processes::end_all() {
 
 void run_processes::read(agent_turn& into) {
   const auto ends = table_.reap();
+  states_.read(into.reports);
   for (auto& note : std::exchange(notes_, {})) into.reports.push_back(std::move(note));
   if (auto word = ready_.read())
     into.reports.emplace_back(reports::listens{
@@ -154,6 +156,7 @@ void run_processes::read(agent_turn& into) {
     into.reports.emplace_back(
         reports::ended{.process = {end.process, end.incarnation}, .exit = to_exit(end)});
     beats_.ended(end.process);
+    states_.ended(end.process);
     if (end.process == coordinator_.process && end.incarnation == coordinator_.incarnation)
       ready_.close();
   }

@@ -38,6 +38,9 @@ class run_processes final : public process_port {
   runtime::status spawn_spare(const policies::agent_orders::start_spare& start) override;
   void end_spare(policies::spare_number spare) override { spares_.end(spare); }
   void signal(const launched_process& process, process_signal content) override;
+  void state_mirrored(const launched_process& process, std::uint64_t number) override {
+    states_.mirrored(process, number);
+  }
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return beats_.readings(); }
 
@@ -53,6 +56,7 @@ class run_processes final : public process_port {
     ready_.add_to(fds);
     table_.add_to(fds);
     spares_.add_to(fds);
+    states_.add_to(fds);
   }
 
  private:

@@ -76,9 +76,15 @@ runtime::expected<spawn_request> starter::request(const process_plan& process,
         descriptors.beats, policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms));
     request.inherited_fds.push_back(descriptors.beats);
   }
-  if (descriptors.state >= 0) {
-    environment[runtime::state_variable] = std::to_string(descriptors.state);
-    request.inherited_fds.push_back(descriptors.state);
+  const auto& state = descriptors.state;
+  if (state.file >= 0) {
+    environment[runtime::state_variable] = std::to_string(state.file);
+    request.inherited_fds.push_back(state.file);
+  }
+  if (state.mirror >= 0) {
+    environment[runtime::mirror_variable] =
+        runtime::mirror_text(state.mirror, state.mirror_every);
+    request.inherited_fds.push_back(state.mirror);
   }
   request.environment = format_environment(environment);
   if (!is_worker) request.arguments.insert(request.arguments.end(), {"--run-dir", run.run_dir});
@@ -123,9 +129,14 @@ runtime::spare_place starter::place(const process_plan& worker, const run_identi
     place.variables[runtime::heartbeat_variable] = "{}:" + std::to_string(interval);
     place.descriptors.emplace_back(runtime::heartbeat_variable, descriptors.beats);
   }
-  if (descriptors.state >= 0) {
+  const auto& state = descriptors.state;
+  if (state.file >= 0) {
     place.variables[runtime::state_variable] = "{}";
-    place.descriptors.emplace_back(runtime::state_variable, descriptors.state);
+    place.descriptors.emplace_back(runtime::state_variable, state.file);
+  }
+  if (state.mirror >= 0) {
+    place.variables[runtime::mirror_variable] = "{}:" + std::to_string(state.mirror_every);
+    place.descriptors.emplace_back(runtime::mirror_variable, state.mirror);
   }
   return place;
 }

@@ -9,15 +9,16 @@
 #include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/processes/spawn.hpp"
+#include "launch/processes/worker_states.hpp"
 #include "runtime/process/spare.hpp"
 
 namespace tidegate::launch {
 
 // What a process inherits from whoever starts it; -1: nothing.
 struct start_descriptors {
-  int ready = -1;  // of the coordinator
-  int beats = -1;  // a page for heartbeats
-  int state = -1;  // the file of what a worker keeps
+  int ready = -1;                // of the coordinator
+  int beats = -1;                // a page for heartbeats
+  state_descriptors state = {};  // of what a worker keeps
 };
 
 class starter {

@@ -69,6 +69,9 @@ class agent_shell {
   void obey(const policies::agent_orders::signal& signal) {
     processes_.signal(signal.process, signal.content);
   }
+  void obey(const policies::agent_orders::state_mirrored& state) {
+    processes_.state_mirrored(state.process, state.number);
+  }
   void obey(const policies::agent_orders::leave&) {}  // the core's own
 
   process_port& processes_;

@@ -37,6 +37,8 @@ class process_port {
   virtual void end_spare(policies::spare_number spare) = 0;
   // As agent_orders::signal.
   virtual void signal(const launched_process& process, process_signal content) = 0;
+  // As agent_orders::state_mirrored.
+  virtual void state_mirrored(const launched_process& process, std::uint64_t number) = 0;
   // Ends all processes by force, spares too, and forgets what workers have kept;
   // agent_turn::all_ended tells when they are gone, in a later turn.
   virtual void end_all() = 0;

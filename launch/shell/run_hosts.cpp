@@ -93,6 +93,8 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
   if (const auto* failed = std::get_if<reports::not_started>(&content))
     return take(*failed, out);
   if (const auto* port = std::get_if<reports::listens>(&content)) return take(*port, out);
+  if (const auto* copied = std::get_if<reports::state>(&content))
+    return take(report.host, *copied);
   if (const auto* log = std::get_if<reports::logged>(&content))
     return world_.append_log(log->writer, log->text);
   if (const auto* note = std::get_if<reports::noted>(&content))
@@ -114,13 +116,16 @@ void run_hosts::act(const launch_effects::start& start) {
   const auto& name = core_.processes()[start.process];
   world_.starting(name);
   if (start.spare != policies::no_spare) placed_[start.process] = start.spare;
-  const orders::start content{.process = {start.process, start.incarnation},
-                              .name = name,
-                              .epoch = start.epoch,
-                              .joins = start.joins,
-                              .moved = start.moved,
-                              .spare = start.spare,
-                              .coordinator_port = coordinator_port_};
+  orders::start content{.process = {start.process, start.incarnation},
+                        .name = name,
+                        .epoch = start.epoch,
+                        .joins = start.joins,
+                        .moved = start.moved,
+                        .spare = start.spare,
+                        .coordinator_port = coordinator_port_};
+  if (start.joins) mirrors_.erase(start.process);
+  if (const auto mirror = mirrors_.find(start.process); mirror != mirrors_.end() && start.moved)
+    content.state = {mirror->second.image()};
   order(start.host, content);
   if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
     order(start.host, content);
@@ -177,6 +182,14 @@ void run_hosts::take(const reports::listens& coordinator, launch_effects& out) {
   coordinator_port_ = coordinator.port;
   world_.coordinator_listens(coordinator.port);
   core_.coordinator_ready(now_, out);
+}
+
+// What is copied is at the launcher when the worker hears of it, and goes to the next host with
+// the order to start the worker there.
+void run_hosts::take(policies::host_number host, const reports::state& copied) {
+  if (!is_current(copied.process)) return;
+  mirrors_[copied.process.process].take(copied.image);
+  order(host, orders::state_mirrored{.process = copied.process, .number = copied.number});
 }
 
 // Ends come before spares, and these before hangs: an incarnation that has ended does not hang.

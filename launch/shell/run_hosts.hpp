@@ -12,6 +12,7 @@
 #include "launch/shell/run_port.hpp"
 #include "policies/launcher/core.hpp"
 #include "policies/launcher/host_contact.hpp"
+#include "policies/launcher/state_mirror.hpp"
 
 namespace tidegate::launch {
 
@@ -81,6 +82,7 @@ class run_hosts {
   void take(const policies::agent_reports::started& started, launch_effects& out);
   void take(const policies::agent_reports::not_started& failed, launch_effects& out);
   void take(const policies::agent_reports::listens& coordinator, launch_effects& out);
+  void take(policies::host_number host, const policies::agent_reports::state& copied);
   void take(policies::agent_reports::ended& end, launch_effects& out);
   void take(const policies::agent_reports::hangs& hang, launch_effects& out);
   void take(const policies::agent_reports::spare_ready& spare, launch_effects& out);
@@ -93,7 +95,8 @@ class run_hosts {
   host_effects todo_;
   std::vector<host_effects::reported> later_;  // that take_reports() has not come to
   std::map<policies::process_number, live_process> living_;
-  std::map<policies::process_number, policies::spare_number> placed_;  // spares, that start
+  std::map<policies::process_number, policies::spare_number> placed_;   // spares, that start
+  std::map<policies::process_number, policies::state_mirror> mirrors_;  // of workers' states
   std::vector<launched_process> ended_;
   std::uint16_t coordinator_port_ = 0;  // as it has said in this epoch
   bool is_changed_ = false;

@@ -279,6 +279,7 @@ key_readers readers_of(scenario& into) {
   all["workers.spares"] = {numbers(into.spares), count_rule};
   all["workers.spares_die"] = {chance(into.spares_die), share_rule};
   all["state.kept"] = {chance(into.keeping), share_rule};
+  all["state.mirror_every"] = {numbers(into.mirror_every), count_rule};
   all["state.deaths_in_commits"] = {numbers(into.commit_deaths), count_rule};
   all["hosts.faults"] = {numbers(into.host_faults), count_rule};
   all["hosts.last"] = {duration_of(into.host_fault_max), time_rule};

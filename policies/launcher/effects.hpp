@@ -32,7 +32,7 @@ struct launch_effects {
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
     bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
-    bool moved = false;  // it was started on another host the last time
+    bool moved = false;  // it was on another host the last time, or its host was lost since
     spare_number spare = no_spare;
   };
   // Start a process of the job's program that waits for a place on this host, that of this

@@ -20,7 +20,7 @@ host_number host_list::home_of(const process_name& name) const {
 }
 
 host_number host_list::host_of(process_number process) const {
-  if (process < places_.size() && places_[process]) return *places_[process];
+  if (process < places_.size() && places_[process]) return places_[process]->host;
   return home_of(state_.processes.name(process));
 }
 
@@ -35,8 +35,9 @@ bool host_list::place(process_number process, host_number host) {
   if (places_.size() <= process) places_.resize(process + std::size_t{1});
   if (host != home_of(state_.processes.name(process)))
     TIDEGATE_RARE("launcher: a process is started on another host than its own");
-  const auto before = std::exchange(places_[process], host);
-  return before && *before != host;
+  const process_place place{.host = host, .losses = hosts_[host].losses};
+  const auto before = std::exchange(places_[process], place);
+  return before && *before != place;
 }
 
 bool host_list::is_on(process_number process, host_number host) const {
@@ -111,6 +112,7 @@ void host_list::down(std::int64_t now, host_number host, const std::string& why,
   auto& at = hosts_[host];
   const bool is_first = !at.was_up && at.lost.empty();
   at.lost = why;
+  ++at.losses;
   out.all.emplace_back(launch_effects::note{"host_lost", why});
   if (is_first && state_.lifecycle.is(run_phase::starting)) {
     state_.lifecycle.end(now, run_outcome::job_failed, why, out);

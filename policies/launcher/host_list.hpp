@@ -30,7 +30,8 @@ class host_list {
 
   // Returns where the process is to be started now; nothing if no host can take it.
   std::optional<host_number> choose(process_number process) const;
-  // The process is to be started there. Returns true if it was somewhere else before.
+  // The process is to be started there. Returns true if it was somewhere else before, or there
+  // before the host was lost: what it has kept is not there.
   bool place(process_number process, host_number host);
   host_number host_of(process_number process) const;
   std::vector<process_number> processes_on(host_number host) const;
@@ -44,7 +45,13 @@ class host_list {
  private:
   struct host_state {
     bool was_up = false;
-    std::string lost;  // why it is; empty: it may be used
+    std::string lost;          // why it is; empty: it may be used
+    std::uint32_t losses = 0;  // so far
+  };
+  struct process_place {
+    host_number host = 0;
+    std::uint32_t losses = 0;  // of the host, by then
+    friend bool operator==(const process_place&, const process_place&) = default;
   };
 
   std::uint32_t guests_of(host_number host) const;
@@ -54,7 +61,7 @@ class host_list {
 
   launcher_state& state_;
   std::vector<host_state> hosts_;
-  std::vector<std::optional<host_number>> places_;  // by process: where it was started last
+  std::vector<std::optional<process_place>> places_;  // by process: where it was started last
 };
 
 }  // namespace tidegate::policies::launching

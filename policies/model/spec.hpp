@@ -204,6 +204,9 @@ struct job_spec {
   std::optional<checkpoint_spec> checkpoint;
   // What each worker may keep beside the parameters, in bytes; 0: nothing.
   std::optional<std::uint64_t> state_bytes;
+  // Versions of how many clocks to copy one of to the launcher, in case the worker's host is
+  // lost; 0: none.
+  std::uint64_t state_mirror_every = 0;
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
   std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster

@@ -16,9 +16,11 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
+#include "policies/model/state_image.hpp"
 
 namespace tidegate::policies {
 
@@ -42,8 +44,11 @@ struct start {
   process_name name;
   std::uint32_t epoch = 1;
   bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
-  // It was on another host before: what this one has kept of it is out of date.
+  // It was on another host the last time, or this one was lost since: what it has kept here is
+  // out of date.
   bool moved = false;
+  // What the launcher keeps of the state of a worker that has moved: an image, or nothing.
+  std::vector<state_image> state = {};
   spare_number spare = no_spare;
   // Where the coordinator of this epoch listens; 0: it has not said so.
   std::uint16_t coordinator_port = 0;
@@ -66,6 +71,11 @@ struct signal {
   launched_process process;
   process_signal content = process_signal::terminate;
 };
+// The launcher has what the worker has asked to be copied, up to this request.
+struct state_mirrored {
+  launched_process process;
+  std::uint64_t number = 0;
+};
 // The run is over: end all, and go.
 struct leave {};
 
@@ -73,7 +83,7 @@ struct leave {};
 
 using agent_order =
     std::variant<agent_orders::start, agent_orders::start_spare, agent_orders::end_spare,
-                 agent_orders::signal, agent_orders::leave>;
+                 agent_orders::signal, agent_orders::state_mirrored, agent_orders::leave>;
 
 namespace agent_reports {
 
@@ -116,6 +126,12 @@ struct logged {
   std::string writer;
   std::string text;
 };
+// What a worker asks to be copied of its state; answered by `state_mirrored`.
+struct state {
+  launched_process process;
+  std::uint64_t number = 0;  // of the request
+  state_image image;
+};
 // For the events of the run.
 struct noted {
   std::string subject;
@@ -127,7 +143,8 @@ struct noted {
 using agent_report =
     std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
                  agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
-                 agent_reports::spare_ended, agent_reports::logged, agent_reports::noted>;
+                 agent_reports::spare_ended, agent_reports::logged, agent_reports::state,
+                 agent_reports::noted>;
 
 // What travels. `taken`: the number of the last message of the other side that was taken.
 struct agent_frame {

@@ -5,7 +5,6 @@
 
 #include "policies/model/clock_vector.hpp"
 #include "policies/protocol/frame_tags.hpp"
-#include "policies/sending/send_queue.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
@@ -29,9 +28,10 @@ std::uint64_t certain_from(const worker_welcome& welcome, std::uint32_t incarnat
 
 }  // namespace
 
-client_core::client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
-                         std::uint32_t incarnation)
+client_core::client_core(client_shell& shell, state_port& state, const worker_welcome& welcome,
+                         std::uint32_t rank, std::uint32_t incarnation)
     : shell_(shell),
+      state_(state),
       token_(welcome.token),
       epochs_(welcome.shard_epochs),
       workers_(welcome.capacity),
@@ -44,6 +44,8 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       attaching_(welcome.shard_addresses.size()) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
   if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();
+  if (const auto every = state_.mirror_every(); every > 0)
+    state_.mirror(mirror_.begin(every, welcome.first_clock));
 }
 
 // A table is open when every shard that shares our memory has looked at it.
@@ -111,7 +113,9 @@ bool client_core::end_attach(table_state& state, std::uint32_t shard) {
 
 // When all tables that have chunks there are mapped, or never will be.
 void client_core::end_move(std::uint32_t shard) {
-  if (attaching_[shard] == 0 && moving_.erase(shard) > 0) worker_.retransmit(shard, effects_);
+  if (attaching_[shard] > 0 || moving_.erase(shard) == 0) return;
+  mirror_.drop(shard);
+  worker_.retransmit(shard, effects_);
 }
 
 void client_core::reply_lost(const frame_header& header) {
@@ -134,7 +138,8 @@ bool client_core::is_busy() const {
 void client_core::tick(std::int64_t now) {
   effects_.clear();
   if (failed_) return;
-  worker_.tick(now, effects_);
+  // What has not left cannot be lost.
+  if (!mirror_.waits()) worker_.tick(now, effects_);
   for (auto& [id, state] : tables_) {
     if (state.attaching.empty() || !state.attach_retransmit.is_due(now, retransmit_limits_))
       continue;
@@ -309,15 +314,27 @@ void client_core::resend(std::uint32_t shard) {
                           [&](std::uint32_t table) { send_device_attach(table, shard); });
   if (moving_.contains(shard)) return;
   shell_.drop_waiting(shard);
+  mirror_.drop(shard);
   worker_.resend(shard, effects_);
 }
 
 void client_core::carry_out() {
-  if (worker_.failure() != reply_code::ok && !std::exchange(failed_, true)) shell_.let_go();
-  const bool late = runtime::is_planted(runtime::planted_bug::state_committed_after_the_push);
-  if (effects_.commit && !late) shell_.commit(*effects_.commit);
-  for (const auto& item : effects_.sends) send(item);
-  if (effects_.commit && late) shell_.commit(*effects_.commit);
+  if (worker_.failure() != reply_code::ok && !std::exchange(failed_, true)) {
+    mirror_.clear();
+    shell_.let_go();
+  }
+  const auto commit = [this] {
+    const auto version = std::exchange(effects_.commit, std::nullopt);
+    if (!version) return;
+    state_.commit(*version);
+    if (const auto request = mirror_.committed(*version)) state_.mirror(*request);
+  };
+  if (!runtime::is_planted(runtime::planted_bug::state_committed_after_the_push)) commit();
+  const bool waits =
+      mirror_.waits() &&
+      !runtime::is_planted(runtime::planted_bug::sent_before_the_state_is_mirrored);
+  for (const auto& item : effects_.sends) waits ? mirror_.hold(item) : send(item);
+  commit();
   if (has_all_tables()) send(norms_.begin(shards()));
   // Who hears of an end may begin another operation, and come here again from within.
   const bool is_outermost = dones_.empty();
@@ -329,72 +346,6 @@ void client_core::carry_out() {
     shell_.done(done.op, done.code);
   }
   dones_.clear();
-}
-
-frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
-                                     std::uint32_t shard) const {
-  frame_header header;
-  header.kind = kind;
-  header.job = token_;
-  header.epoch = epochs_[shard];
-  header.incarnation = incarnation_;
-  header.worker = rank_;
-  header.table = table;
-  return header;
-}
-
-void client_core::send(worker_effects::send send) {
-  using kind = worker_effects::send_kind;
-  if (moving_.contains(send.shard)) return;  // sent when it has moved
-  const bool may_name = send.kind == kind::push || send.kind == kind::call;
-  if (may_name && tables_.at(send.table).has_rows)
-    if (const auto list = shell_.list_of(send)) send.names_list = lists_.sends(send, *list);
-  auto header = header_for(frame_kind::push, send.table, send.shard);
-  header.chunk = send.chunk;
-  header.count = send.count;
-  header.clock = send.clock;
-  header.request = send.request;
-  header.rate = send.rate;
-  const auto flag = [&](bool set, std::uint16_t bit) {
-    if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
-  };
-  switch (send.kind) {
-    case kind::push:
-      header.payload_bytes = send.elements * sizeof(float);
-      flag(send.pulls, runtime::frame_flag_pull);
-      // What is opened first is used first: early layers, which the next clock waits for.
-      return shell_.send_gradient(send, header,
-                                  use_order(send.clock, tables_.at(send.table).opened_as));
-    case kind::skip:
-      header.kind = frame_kind::skip;
-      flag(send.pulls, runtime::frame_flag_pull);
-      break;
-    case kind::pull:
-      header.kind = frame_kind::pull;
-      flag(send.is_final, runtime::frame_flag_final);
-      break;
-    case kind::call:
-      header.kind = frame_kind::call;
-      flag(send.is_final, runtime::frame_flag_final);
-      header.payload_bytes = runtime::call_payload_bytes;
-      return shell_.send_call(send, header);
-    case kind::doorbell:
-      header.kind = frame_kind::doorbell;
-      header.version_buffer = static_cast<std::uint16_t>(send.half);
-      flag(send.is_final, runtime::frame_flag_final);
-      flag(send.pushes, runtime::frame_flag_push);
-      flag(send.skips, runtime::frame_flag_skip);
-      flag(send.pulls, runtime::frame_flag_pull);
-      flag(send.pushes && is_read_on_device(send.table, send.shard),
-           runtime::frame_flag_device);
-      if (send.pulls) header.version = device_buffers(send.table, send.shard);
-      break;
-    case kind::finished:
-      header.kind = frame_kind::finished;
-      header.chunk = runtime::whole_job;
-      break;
-  }
-  shell_.send(send.shard, header);
 }
 
 }  // namespace tidegate::policies

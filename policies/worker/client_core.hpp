@@ -22,6 +22,8 @@
 #include "policies/worker/core.hpp"
 #include "policies/worker/device_windows.hpp"
 #include "policies/worker/known_lists.hpp"
+#include "policies/worker/mirror_gate.hpp"
+#include "policies/worker/state_port.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -32,8 +34,6 @@ class client_shell {
  public:
   virtual ~client_shell() = default;
 
-  // Commits the worker's state as that of the beginning of this clock; whole when it returns.
-  virtual void commit(std::uint64_t version) = 0;
   // Sends a frame without payload.
   virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
   // Sends where the gradients of header.table lie, as the payload; the shell sets its size.
@@ -93,9 +93,9 @@ class client_shell {
 
 class client_core {
  public:
-  // `shell` must outlive this.
-  client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
-              std::uint32_t incarnation);
+  // `shell` and `state` must outlive this. The worker's state has resumed.
+  client_core(client_shell& shell, state_port& state, const worker_welcome& welcome,
+              std::uint32_t rank, std::uint32_t incarnation);
 
   // Opens a table, whose chunks `places` covers. `shares`: returns true if this shard shares
   // memory with us; not kept. A table of rows is attached nowhere: its shards say with each
@@ -124,8 +124,11 @@ class client_core {
     return start(worker_, effects_);
   }
   // Carries out what the last call has decided: client_shell::let_go() if it failed, then the
-  // commit, then the sends, then the dones.
+  // commit, then the sends, unless they wait for a copy of the state, then the dones.
   void carry_out();
+
+  // The launcher has what was asked for, up to this request. Sends what has waited for it.
+  void mirrored(std::uint64_t number);
 
   // Sends again what has not been answered in time; see worker_core::tick(). The caller calls
   // carry_out() afterwards. Not to be called while frames wait to be sent: what has not left
@@ -205,6 +208,7 @@ class client_core {
   void send(worker_effects::send send);
 
   client_shell& shell_;
+  state_port& state_;
   std::uint64_t token_;
   std::vector<std::uint64_t> epochs_;  // by shard
   std::uint32_t workers_;
@@ -221,6 +225,7 @@ class client_core {
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
   device_windows devices_;
   known_lists lists_;
+  mirror_gate mirror_;
   norm_exchange norms_;
   retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard

@@ -93,14 +93,36 @@ void kept_state::read(std::span<const std::byte> version) {
   bytes_ = reserved_ = version.size();
 }
 
+std::optional<std::uint64_t> kept_state::older_clock() const {
+  return is_lost_ ? versions_->older_clock() : std::nullopt;
+}
+
+status kept_state::use_older(std::uint64_t clock) {
+  if (!versions_) return missing_;
+  if (!older_clock())
+    return {errc::not_found, "no older state is there in the place of one that is lost"};
+  if (auto open = may_change(clock); !open.ok()) return open;
+  read(versions_->older());
+  is_lost_ = false;
+  is_used_ = true;
+  return {};
+}
+
 status kept_state::usable() const {
   if (!versions_) return missing_;
   if (!is_lost_) return {};
+  if (const auto older = versions_->older_clock())
+    return {errc::unavailable,
+            "the state of this worker at clock " + std::to_string(clock_) +
+                " is lost with its host; that of clock " + std::to_string(*older) +
+                " was copied before (jobs.*.state.mirror_every). Go on with that, or clear "
+                "the state to begin with none"};
   return {errc::unavailable,
           "the state of this worker at clock " + std::to_string(clock_) +
-              " is lost: the job has gone back to a checkpoint, or `launch --resume` goes on "
-              "with it, and state lives as long as the launcher and the last clocks. Check "
-              "for it, and clear the state to begin with none"};
+              " is lost: the job has gone back to a checkpoint, `launch --resume` goes on with "
+              "it, or the host of this worker was lost and nothing was copied "
+              "(jobs.*.state.mirror_every); state lives as long as the launcher and the last "
+              "clocks. Check for it, and clear the state to begin with none"};
 }
 
 status kept_state::may_change(std::uint64_t clock) const {

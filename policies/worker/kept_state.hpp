@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/worker/state_memory.hpp"
 #include "policies/worker/state_versions.hpp"
+#include "runtime/base/state_memory.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
@@ -27,7 +27,7 @@ class kept_state {
   explicit kept_state(runtime::status why) : missing_(std::move(why)) {}
   // `memory` outlives this. `version_bytes`: what the versions of this memory may take, which
   // bounds what the program keeps.
-  kept_state(state_memory& memory, std::size_t version_bytes)
+  kept_state(runtime::state_memory& memory, std::size_t version_bytes)
       : versions_(std::in_place, memory, version_bytes) {}
 
   // Takes in where the worker goes on. To be called once, before all that follow.
@@ -38,6 +38,11 @@ class kept_state {
   runtime::status usable() const;
   // Returns true if the state of the clock where the worker goes on is not there.
   bool is_lost() const noexcept { return is_lost_; }
+  // Returns the clock of an older state that is there in its place, if one is: of the versions
+  // of a lost host, not all were copied (jobs.*.state.mirror_every).
+  std::optional<std::uint64_t> older_clock() const;
+  // Goes on with that one. Errors: not_found (nothing was copied), out_of_order (as keep()).
+  runtime::status use_older(std::uint64_t clock);
   // Returns true once there is anything to commit: from then on every clock commits.
   bool is_used() const noexcept { return is_used_; }
 

@@ -110,6 +110,7 @@ state_found state_versions::resume(std::uint32_t epoch, std::uint64_t clock) {
   const auto found = judge(clock);
   if (head(head_word::epoch) != epoch) begin_epoch(epoch, clock, found);
   found_ = found == state_found::whole ? find(clock) : std::nullopt;
+  older_ = found == state_found::lost ? find_before(clock) : std::nullopt;
   return found;
 }
 
@@ -129,6 +130,65 @@ void state_versions::begin_epoch(std::uint32_t epoch, std::uint64_t clock, state
 std::span<const std::byte> state_versions::found() const {
   TIDEGATE_ASSERT(found_.has_value(), "a version was found");
   return bytes_of(*found_);
+}
+
+std::optional<std::uint64_t> state_versions::find_before(std::uint64_t clock) const {
+  std::optional<std::uint64_t> newest;
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    const auto head = head_of(slot);
+    if (head.number == 0 || head.clock >= clock || !is_whole(slot)) continue;
+    if (!newest || head_of(*newest).clock < head.clock) newest = slot;
+  }
+  return newest ? find(head_of(*newest).clock) : std::nullopt;
+}
+
+std::optional<std::uint64_t> state_versions::older_clock() const {
+  if (!older_) return {};
+  return head_of(*older_).clock;
+}
+
+std::span<const std::byte> state_versions::older() const {
+  TIDEGATE_ASSERT(older_.has_value(), "an older version was found");
+  return bytes_of(*older_);
+}
+
+state_image state_versions::image(std::uint64_t version) const {
+  state_image image{.epoch = head(head_word::epoch),
+                    .has_history = head(head_word::has_history) != 0,
+                    .known_from = head(head_word::known_from),
+                    .begun = head(head_word::begun)};
+  for (std::uint64_t slot = 0; slot < slots; ++slot)
+    if (const auto number = head_of(slot).number; number != 0) image.numbers.push_back(number);
+  if (const auto slot = find(version)) {
+    const auto head = head_of(*slot);
+    const auto bytes = bytes_of(*slot);
+    image.versions.push_back({.number = head.number,
+                              .clock = head.clock,
+                              .checksum = head.checksum,
+                              .bytes = {bytes.begin(), bytes.end()}});
+  }
+  return image;
+}
+
+runtime::status state_versions::restore(const state_image& image) {
+  TIDEGATE_ASSERT(image.versions.size() <= slots, "an image is of as much memory");
+  std::size_t longest = 0;
+  for (const auto& version : image.versions) longest = std::max(longest, version.bytes.size());
+  if (auto reserved = reserve(longest); !reserved.ok()) return reserved;
+  std::uint64_t slot = 0;
+  for (const auto& version : image.versions) {
+    store_slot(slot, slot_word::clock, version.clock);
+    store_slot(slot, slot_word::length, version.bytes.size());
+    memory_.write(offset_of(slot) + state_slot_head_bytes, version.bytes);
+    store_slot(slot, slot_word::checksum, version.checksum);
+    store_slot(slot, slot_word::number, version.number);
+    ++slot;
+  }
+  set_head(head_word::has_history, image.has_history ? 1 : 0);
+  set_head(head_word::known_from, image.known_from);
+  set_head(head_word::begun, image.begun);
+  set_head(head_word::epoch, image.epoch);
+  return {};
 }
 
 runtime::status state_versions::reserve(std::size_t length) {

@@ -16,8 +16,9 @@
 #include <optional>
 #include <span>
 
+#include "policies/model/state_image.hpp"
 #include "policies/model/state_layout.hpp"
-#include "policies/worker/state_memory.hpp"
+#include "runtime/base/state_memory.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
@@ -28,7 +29,7 @@ enum class state_found : std::uint8_t { none, whole, lost };
 class state_versions {
  public:
   // `memory` outlives this, and has state_memory_bytes(version_bytes).
-  state_versions(state_memory& memory, std::size_t version_bytes)
+  state_versions(runtime::state_memory& memory, std::size_t version_bytes)
       : memory_(memory), version_bytes_(version_bytes) {}
 
   // Finds what the worker goes on with at this clock of this epoch of the run (from 1). To be
@@ -38,6 +39,18 @@ class state_versions {
   // Returns the bytes of the version that resume() has found `whole`; valid until the next
   // write().
   std::span<const std::byte> found() const;
+
+  // Returns the clock of the newest version of an earlier clock, where the one of this clock is
+  // lost because not every version was copied to another host; and its bytes, valid until the
+  // next write().
+  std::optional<std::uint64_t> older_clock() const;
+  std::span<const std::byte> older() const;
+
+  // Returns what the memory has, with this version, if it counts. The worker may write others
+  // meanwhile.
+  state_image image(std::uint64_t version) const;
+  // Fills fresh memory. To be called before resume(). Errors: no_space.
+  runtime::status restore(const state_image& image);
 
   std::size_t version_bytes() const noexcept { return version_bytes_; }
   // Makes sure that versions of `length` bytes have room. Errors: no_space.
@@ -51,7 +64,7 @@ class state_versions {
 
  private:
   static constexpr std::uint64_t slots = state_slots;
-  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  static constexpr std::uint64_t never = state_image::never;
 
   // The words of the head, and of a slot before its bytes. Words that may be ~0 are stored as
   // their complement, so that fresh memory says "never".
@@ -84,13 +97,15 @@ class state_versions {
   // Returns true if another slot has a version of the same clock with a larger number.
   bool is_replaced(const slot_head& head) const;
   state_found judge(std::uint64_t clock) const;
+  std::optional<std::uint64_t> find_before(std::uint64_t clock) const;
   void begin_epoch(std::uint32_t epoch, std::uint64_t clock, state_found found);
   std::uint64_t slot_to_write(std::uint64_t clock) const;
 
-  state_memory& memory_;
+  runtime::state_memory& memory_;
   std::size_t version_bytes_;
   std::uint64_t resumed_ = 0;           // the clock of resume()
   std::optional<std::uint64_t> found_;  // slot
+  std::optional<std::uint64_t> older_;  // likewise
   // The version being written:
   std::uint64_t slot_ = 0;
   slot_head writing_;

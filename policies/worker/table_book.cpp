@@ -103,6 +103,10 @@ void table_book::shard_moved(std::uint32_t shard) {
 }
 
 worker_table* table_book::find(std::uint32_t id) {
+  return const_cast<worker_table*>(std::as_const(*this).find(id));
+}
+
+const worker_table* table_book::find(std::uint32_t id) const {
   const auto at = tables_.find(id);
   return at == tables_.end() ? nullptr : &at->second;
 }
@@ -114,6 +118,16 @@ worker_table* table_book::find(std::uint32_t id, std::uint32_t chunk) {
 const worker_table* table_book::find(std::uint32_t id, std::uint32_t chunk) const {
   const auto at = tables_.find(id);
   return at == tables_.end() || chunk >= at->second.places.size() ? nullptr : &at->second;
+}
+
+bool table_book::is_of_use(const worker_effects::send& item) const {
+  using send_kind = worker_effects::send_kind;
+  const auto* table = item.table == all_tables ? nullptr : find(item.table);
+  if (!table || item.kind == send_kind::finished) return true;
+  if (item.kind == send_kind::pull || item.kind == send_kind::call) return table->pull.active;
+  if (item.kind == send_kind::doorbell && !item.pushes) return true;
+  const auto& push = table->pushes[item.clock % worker_table::window];
+  return push.active && push.clock == item.clock;
 }
 
 std::span<const std::uint32_t> table_book::chunks_of(const worker_table& table,

@@ -132,8 +132,12 @@ class table_book {
 
   // Returns null for an unknown table, and for a chunk that it does not have.
   worker_table* find(std::uint32_t table);
+  const worker_table* find(std::uint32_t table) const;
   worker_table* find(std::uint32_t table, std::uint32_t chunk);
   const worker_table* find(std::uint32_t table, std::uint32_t chunk) const;
+  // Returns false if what this was to send has been answered meanwhile: its memory may not be
+  // there any more.
+  bool is_of_use(const worker_effects::send& item) const;
   // Returns the chunks of a run, empty if there are none such. `table`: the run's.
   static std::span<const std::uint32_t> chunks_of(const worker_table& table,
                                                   const part_run& run);

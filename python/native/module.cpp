@@ -10,6 +10,7 @@
 #include "python/native/filters.hpp"
 #include "python/native/session_device_calls.hpp"
 #include "python/native/session_row_calls.hpp"
+#include "python/native/session_state_calls.hpp"
 #include "python/native/worker_session.hpp"
 
 namespace nb = nanobind;
@@ -116,12 +117,6 @@ void bind_session(nb::module_& module) {
           },
           "clocks_total"_a, "epoch"_a, "loss"_a, "samples"_a)
       .def("report_metric", &self::report_metric)
-      .def("keep_state", &self::keep_state)
-      .def("kept_state", &self::kept_state)
-      .def("kept_names", &self::kept_names)
-      .def("forget_state", &self::forget_state)
-      .def("forget_all", &self::forget_all)
-      .def("state_is_lost", &self::state_is_lost)
       .def("end_clocks", &self::end_clocks)
       .def("finish", &self::finish)
       .def("fail", &self::fail)
@@ -144,6 +139,20 @@ void bind_device_calls(nb::module_& module) {
       .def("tensor", &self::tensor);
 }
 
+void bind_state_calls(nb::module_& module) {
+  using self = session_state_calls;
+  nb::class_<self>(module, "StateCalls")
+      .def(nb::init<std::shared_ptr<worker_session>>())
+      .def("keep", &self::keep)
+      .def("kept", &self::kept)
+      .def("names", &self::names)
+      .def("forget", &self::forget)
+      .def("forget_all", &self::forget_all)
+      .def("is_lost", &self::is_lost)
+      .def("older", &self::older)
+      .def("use_older", &self::use_older);
+}
+
 void bind_row_calls(nb::module_& module) {
   using self = session_row_calls;
   nb::class_<self>(module, "RowCalls")
@@ -163,6 +172,7 @@ NB_MODULE(_native, module) {
   bind_session(module);
   bind_device_calls(module);
   bind_row_calls(module);
+  bind_state_calls(module);
   bind_filters(module);
   module.def("await_place", &worker_session::await_place);
 }

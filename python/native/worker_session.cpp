@@ -234,34 +234,6 @@ void worker_session::clock() {
   check(run([](session& current) { return current.clock(); }));
 }
 
-void worker_session::keep_state(const std::string& name, const nb::bytes& value) {
-  const auto bytes = std::as_bytes(std::span(value.c_str(), value.size()));
-  check(run([&](session& current) { return current.keep(name, bytes); }));
-}
-
-std::optional<nb::bytes> worker_session::kept_state(const std::string& name) {
-  const auto kept = use().kept(name);
-  if (!kept && kept.error().code() == errc::not_found) return {};
-  const auto bytes = checked(kept);
-  return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-std::vector<std::string> worker_session::kept_names() {
-  return checked(use().kept_names());
-}
-
-void worker_session::forget_state(const std::string& name) {
-  check(run([&](session& current) { return current.forget(name); }));
-}
-
-void worker_session::forget_all() {
-  check(run([](session& current) { return current.forget_all(); }));
-}
-
-bool worker_session::state_is_lost() {
-  return use().state_is_lost();
-}
-
 void worker_session::report(const progress& now) {
   run([&](session& current) { return current.report(now), true; });
 }

@@ -76,13 +76,6 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   void exchange(const std::vector<table>& tables);
   void clock();
   void scale_learning_rate(float factor);
-  // The calls of session that keep state.
-  void keep_state(const std::string& name, const nanobind::bytes& value);
-  std::optional<nanobind::bytes> kept_state(const std::string& name);  // none: not there
-  std::vector<std::string> kept_names();
-  void forget_state(const std::string& name);
-  void forget_all();
-  bool state_is_lost();
   void report(const progress& now);
   void report_metric(const std::string& name, double value);
   // Afterwards finish(), fail() and take_over() are left.
@@ -100,6 +93,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   friend class operation;
   friend class session_device_calls;
   friend class session_row_calls;
+  friend class session_state_calls;
 
   // While one lives, a call is under way and no other thread takes over. Under the GIL.
   class busy {

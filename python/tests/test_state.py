@@ -33,6 +33,9 @@ def test_values_of_every_kind_come_back_in_another_process(run: Run) -> None:
             w = s.table("w", 10, optimizer=tidegate.sgd(1.0))
             if s.incarnation == 1:
                 assert len(s.state) == 0 and "int" not in s.state and not s.state.lost
+                assert s.state.older is None
+                with pytest.raises(tidegate.NotFoundError, match="no older state"):
+                    s.state.use_older()
                 s.state.update(values)
             else:
                 assert s.now == 1 and s.state["count"] == 1, s.state

@@ -30,36 +30,51 @@ class State(MutableMapping[str, Value]):
     __slots__ = ("_native",)
 
     def __init__(self, native: _native.Session) -> None:
-        self._native = native
+        self._native = _native.StateCalls(native)
 
     @property
     def lost(self) -> bool:
         """Whether there may have been state, and that of this clock is gone: the job went back to a checkpoint of many
-        clocks ago, or another launcher goes on with it. :meth:`clear` begins with none."""
-        return self._native.state_is_lost()
+        clocks ago, another launcher goes on with it, or this worker's host was lost with versions that were not copied
+        (``jobs.*.state.mirror_every``). :meth:`clear` begins with none, :meth:`use_older` with one of before."""
+        return self._native.is_lost()
+
+    @property
+    def older(self) -> int | None:
+        """The clock of the newest state that was copied before the worker's host was lost, where that of this clock is
+        :attr:`lost` for it; None otherwise."""
+        return self._native.older()
+
+    def use_older(self) -> int:
+        """Goes on with the state of :attr:`older`, and returns its clock: what changed in the clocks since is lost.
+        Raises NotFoundError where there is none, and OutOfOrderError as setting does."""
+        clock = self._native.older()
+        self._native.use_older()
+        assert clock is not None
+        return clock
 
     def __getitem__(self, name: str) -> Any:
-        kept = self._native.kept_state(_checked(name))
+        kept = self._native.kept(_checked(name))
         if kept is None:
             raise KeyError(name)
         return _decoded(kept)
 
     def __setitem__(self, name: str, value: Value) -> None:
-        self._native.keep_state(_checked(name), _encoded(name, value))
+        self._native.keep(_checked(name), _encoded(name, value))
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
-        self._native.forget_state(name)
+        self._native.forget(name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._native.kept_state(name) is not None
+        return isinstance(name, str) and self._native.kept(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._native.kept_names())
+        return iter(self._native.names())
 
     def __len__(self) -> int:
-        return len(self._native.kept_names())
+        return len(self._native.names())
 
     def clear(self) -> None:
         """Keeps nothing any more, and ends that the state is :attr:`lost`."""

@@ -7,7 +7,7 @@
 
 namespace tidegate::runtime {
 
-enum class planted_bug : std::uint8_t {
+enum class planted_bug : std::uint16_t {
   none,
   sum_in_order_of_arrival,
   ssp_off_by_one,
@@ -188,6 +188,12 @@ enum class planted_bug : std::uint8_t {
   host_used_again_uncleared,
   // Likewise of the launcher, which simulated hosts find.
   process_stays_on_lost_host,
+  // Mistakes with state that is copied to the launcher.
+  state_of_an_earlier_stay,
+  sent_before_the_state_is_mirrored,
+  first_version_not_mirrored,
+  mirror_has_room_for_one_version,
+  mirror_keeps_versions_of_an_earlier_epoch,
   // Mistakes with functions of rows.
   row_made_since_is_there,
   row_erased_since_is_not_there,
@@ -229,6 +235,12 @@ inline constexpr auto planted_agent_bug_last = planted_bug::host_used_again_uncl
 inline constexpr auto planted_host_bug_last = planted_bug::process_stays_on_lost_host;
 constexpr bool is_bug_of_hosts(planted_bug bug) noexcept {
   return bug >= planted_agent_bug_first && bug <= planted_host_bug_last;
+}
+inline constexpr auto planted_mirror_bug_first = planted_bug::state_of_an_earlier_stay;
+inline constexpr auto planted_mirror_bug_last =
+    planted_bug::mirror_keeps_versions_of_an_earlier_epoch;
+constexpr bool is_bug_of_mirrors(planted_bug bug) noexcept {
+  return bug >= planted_mirror_bug_first && bug <= planted_mirror_bug_last;
 }
 inline constexpr auto planted_row_call_bug_first = planted_bug::row_made_since_is_there;
 inline constexpr auto planted_row_call_bug_last = planted_bug::row_erased_since_is_not_there;

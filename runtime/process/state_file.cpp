@@ -1,5 +1,6 @@
 #include "runtime/process/state_file.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -75,11 +76,36 @@ expected<state_file> state_file::open(int fd, std::uint64_t token) {
                     "subprocess: close_fds=False; ssh cannot)");
   state_file file{unique_fd(fd)};
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (at == MAP_FAILED)
+  if (!file.map(size))
     return fail(errc::unavailable, "the memory of this worker's state" + because(errno));
-  file.bytes_ = std::span(static_cast<std::byte*>(at), size).subspan(first);
   return file;
+}
+
+bool state_file::map(std::size_t size) {
+  void* at =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
+  if (at == MAP_FAILED) return false;
+  bytes_ = std::span(static_cast<std::byte*>(at), size).subspan(first);
+  return true;
+}
+
+status state_file::map() {
+  struct stat info = {};
+  if (::fstat(fd_.get(), &info) == 0 && map(static_cast<std::size_t>(info.st_size))) return {};
+  return {errc::io_error, "the memory of a worker's state" + because(errno)};
+}
+
+void state_file::write(std::size_t offset, std::span<const std::byte> bytes) {
+  std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
+}
+
+// A process that is killed has carried out its instructions up to one of them, so that it is
+// the compiler alone that must keep the order. The fences keep it for other processors, too.
+void state_file::store(std::size_t offset, std::uint64_t word) {
+  auto* const at = reinterpret_cast<std::uint64_t*>(bytes_.data() + offset);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_ref<std::uint64_t>(*at).store(word, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 expected<std::shared_ptr<state_file>> state_file::of_process(std::uint64_t token) {
@@ -106,7 +132,7 @@ status state_file::put(std::size_t offset, std::uint64_t word) const {
   return {errc::io_error, "memory for the state of a worker" + because(errno)};
 }
 
-status state_file::reserve(std::size_t offset, std::size_t length) const {
+status state_file::reserve(std::size_t offset, std::size_t length) {
   int result = 0;
   do {
     result = ::fallocate(fd_.get(), 0, static_cast<off_t>(first + offset),

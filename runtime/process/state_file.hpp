@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "runtime/base/state_memory.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -17,7 +18,7 @@ namespace tidegate::runtime {
 // Names the descriptor in the environment of a worker. Set by the launcher.
 inline constexpr const char* state_variable = "TIDEGATE_STATE_FD";
 
-class state_file {
+class state_file final : public state_memory {
  public:
   // Makes one of `bytes` bytes, zeroed, for a run. Errors: io_error (no more descriptors).
   static expected<state_file> make(std::uint64_t token, std::size_t bytes);
@@ -30,18 +31,24 @@ class state_file {
 
   state_file(state_file&& other) noexcept;
   state_file& operator=(state_file&& other) noexcept;
-  ~state_file();
+  ~state_file() override;
 
   int fd() const noexcept { return fd_.get(); }
   // Writes a word before the file is mapped anywhere. Errors: io_error.
   status put(std::size_t offset, std::uint64_t word) const;
-  // The bytes of a file that open() has mapped; empty otherwise.
-  std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // Maps a file that was made here. Errors: io_error.
+  status map();
+  // The bytes of a file that open() or map() has mapped; empty otherwise.
+  std::span<const std::byte> bytes() const override { return bytes_; }
   // Gives [offset, offset + length) pages. Errors: no_space.
-  status reserve(std::size_t offset, std::size_t length) const;
+  status reserve(std::size_t offset, std::size_t length) override;
+  // Write to a file that is mapped.
+  void write(std::size_t offset, std::span<const std::byte> bytes) override;
+  void store(std::size_t offset, std::uint64_t word) override;
 
  private:
   explicit state_file(unique_fd fd) noexcept : fd_(std::move(fd)) {}
+  bool map(std::size_t size);
 
   unique_fd fd_;
   std::span<std::byte> bytes_;

@@ -34,11 +34,11 @@ std::vector<std::byte> blob_of(std::uint64_t value, std::uint64_t most) {
 }
 
 status keep_number(session& session, const char* name, std::uint64_t number) {
-  return session.keep(name, std::as_bytes(std::span(&number, 1)));
+  return session.state().keep(name, std::as_bytes(std::span(&number, 1)));
 }
 
 expected<std::uint64_t> kept_number(const session& session, const char* name) {
-  const auto bytes = session.kept(name);
+  const auto bytes = session.state().kept(name);
   if (!bytes) return fail(bytes.error());
   std::uint64_t number = 0;
   if (bytes->size() != sizeof number)
@@ -47,22 +47,11 @@ expected<std::uint64_t> kept_number(const session& session, const char* name) {
   return number;
 }
 
-// Returns the clock from which on this rank has kept state.
-expected<std::uint64_t> check(session& session, std::uint64_t most) {
-  const auto clock = session.now();
+// Checks that what is kept is the state of this clock. Returns the clock from which on this
+// rank has kept state.
+expected<std::uint64_t> check_state(const session& session, std::uint64_t most,
+                                    std::uint64_t clock) {
   const auto rank = session.info().rank;
-  if (session.state_is_lost()) {
-    std::printf("state is lost at clock %llu\n", static_cast<unsigned long long>(clock));
-    std::fflush(stdout);
-    if (auto cleared = session.forget_all(); !cleared.ok()) return fail(cleared);
-    return clock;
-  }
-  const auto names = session.kept_names();
-  if (!names) return fail(names.error());
-  if (names->empty()) {
-    if (clock > 0) return fail(errc::corrupt, "no state at clock " + std::to_string(clock));
-    return 0;
-  }
   const auto begun = kept_number(session, "begun");
   if (!begun) return fail(begun.error());
   const auto at = kept_number(session, "clock");
@@ -70,11 +59,37 @@ expected<std::uint64_t> check(session& session, std::uint64_t most) {
   if (*at != clock)
     return fail(errc::corrupt, "the state of clock " + std::to_string(*at) + " at clock " +
                                    std::to_string(clock));
-  const auto blob = session.kept("blob");
+  const auto blob = session.state().kept("blob");
   if (!blob) return fail(blob.error());
   if (!std::ranges::equal(*blob, blob_of(value_at(rank, *begun, clock), most)))
     return fail(errc::corrupt, "a torn state at clock " + std::to_string(clock));
   return *begun;
+}
+
+// Returns the clock from which on this rank has kept state.
+expected<std::uint64_t> check(session& session, std::uint64_t most) {
+  const auto clock = session.now();
+  if (session.state().is_lost()) {
+    const auto older = session.state().older();
+    std::printf("state is lost at clock %llu\n", static_cast<unsigned long long>(clock));
+    if (older)
+      std::printf("that of clock %llu is there\n", static_cast<unsigned long long>(*older));
+    std::fflush(stdout);
+    // With its older state the program could go on; it checks it, and begins anew.
+    if (older) {
+      if (auto used = session.state().use_older(); !used.ok()) return fail(used);
+      if (auto begun = check_state(session, most, *older); !begun) return begun;
+    }
+    if (auto cleared = session.state().forget_all(); !cleared.ok()) return fail(cleared);
+    return clock;
+  }
+  const auto names = session.state().names();
+  if (!names) return fail(names.error());
+  if (names->empty()) {
+    if (clock > 0) return fail(errc::corrupt, "no state at clock " + std::to_string(clock));
+    return 0;
+  }
+  return check_state(session, most, clock);
 }
 
 // kill -9 of this process by itself, at whatever instruction it is then.
@@ -108,7 +123,7 @@ status keep_and_push(session& session, const keeping_options& options) {
     std::ranges::fill(session.gradient(*others), 1.0F);
     for (auto kept :
          {keep_number(session, "begun", *begun), keep_number(session, "clock", clock + 1),
-          session.keep("blob", blob_of(value, options.bytes))})
+          session.state().keep("blob", blob_of(value, options.bytes))})
       if (!kept.ok()) return kept;
     if (options.pause_us_max > 0)
       std::this_thread::sleep_for(

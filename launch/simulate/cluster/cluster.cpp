@@ -54,7 +54,6 @@ void start_launcher(world& where) {
 // the run again.
 void end_and_resume(world& where) {
   where.kill_all(where.chance.chance(where.plan.power_fails));
-  for (auto& [name, record] : where.kept) record.memory.reset();
   where.time.after(resume_after, [&where] { start_launcher(where); });
 }
 

@@ -122,6 +122,8 @@ void draw_keeping(const scenario& of, draws& chance, cluster_plan& plan) {
     script.keeps_from =
         chance.chance(0.7) ? 0 : chance.between<std::uint64_t>(0, script.clocks - 1);
     commits += script.clocks * plan.spec.jobs[job].workers;
+    if (of.mirror_every.high > 0)
+      plan.spec.jobs[job].state_mirror_every = draw(chance, of.mirror_every);
   }
   constexpr std::uint64_t bytes_most = 400;
   const auto deaths = commits == 0 ? 0 : draw(chance, of.commit_deaths);

@@ -80,6 +80,7 @@ struct scenario {
   double on_devices = 0;                     // share of clusters whose shards step on devices
   double devices_lost = 0;                   // share of those devices that are lost soon
   double keeping = 0;                        // share of jobs whose workers keep state
+  range<std::uint32_t> mirror_every{0, 0};   // jobs.*.state.mirror_every
   range<std::uint32_t> commit_deaths{0, 0};  // of workers, in the middle of a commit
   range<std::uint32_t> spares{0, 0};         // that a job keeps on each host of its workers
   double spares_die = 0;                     // share of those without a place

@@ -61,9 +61,11 @@ std::unique_ptr<process> host_processes::make(process_id id, const orders::start
                                            policies::group_member{slot.place, incarnation});
   }
   if (name.role == process_role::worker) {
-    worker_keeping::prepare(world_, name.to_string(), start.epoch, start.joins);
-    return std::make_unique<worker>(world_, id, host, job_of(spec, name), name.index,
-                                    incarnation);
+    const auto job = job_of(spec, name);
+    auto& memory = memories_[start.process.process];
+    memory = prepare_memory(start, std::move(memory), spec.jobs[job].state_mirror_every > 0);
+    if (start.joins) worker_keeping::begin_anew(world_, name.to_string());
+    return std::make_unique<worker>(world_, id, host, job, name.index, incarnation, memory);
   }
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,
                                               incarnation);
@@ -173,6 +175,34 @@ void host_processes::signal(const launch::launched_process& process,
   });
 }
 
+void host_processes::asks_to_mirror(world& where, process_id id,
+                                    const policies::mirror_request& request) {
+  const auto parent = where.parents.find(id);
+  if (parent == where.parents.end()) return;
+  parent->second->owner_.after(
+      where.chance.between<nanoseconds>(0, millisecond),
+      [agent = parent->second, id, request] { agent->mirror(id, request); });
+}
+
+// As the memory is now: the worker may have written to it since it asked.
+void host_processes::mirror(process_id id, const policies::mirror_request& request) {
+  for (const auto& [number, process] : children_) {
+    if (process.id != id) continue;
+    owner_.happened(reports::state{.process = {number, process.incarnation},
+                                   .number = request.number,
+                                   .image = image_of(memories_.at(number), request.version)});
+  }
+}
+
+void host_processes::state_mirrored(const launch::launched_process& process,
+                                    std::uint64_t number) {
+  const auto at = children_.find(process.process);
+  if (at == children_.end() || at->second.incarnation != process.incarnation) return;
+  world_.later(at->second.id, 0, [this, id = at->second.id, number] {
+    if (auto* asked = world_.find_as<worker>(id)) asked->mirrored(number);
+  });
+}
+
 void host_processes::die() {
   for (const auto& [number, process] : std::exchange(children_, {})) {
     ++world_.killed[process.name.to_string()];
@@ -192,6 +222,7 @@ std::vector<process_id> host_processes::children() const {
 
 void host_processes::end_all() {
   die();
+  memories_.clear();
   owner_.all_ended();
 }
 

@@ -38,6 +38,9 @@ class host_processes final : public launch::process_port {
 
   // A process leaves by itself; `why`: ok with exit code 0.
   static void exits(world& where, process_id id, const runtime::status& why);
+  // A worker asks for a copy of its state.
+  static void asks_to_mirror(world& where, process_id id,
+                             const policies::mirror_request& request);
   // One of them is gone.
   void lost(process_id id);
   // Their agent is gone: so are they.
@@ -54,6 +57,7 @@ class host_processes final : public launch::process_port {
   void end_spare(policies::spare_number number) override;
   void signal(const launch::launched_process& process,
               policies::process_signal content) override;
+  void state_mirrored(const launch::launched_process& process, std::uint64_t number) override;
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return {}; }
 
@@ -71,6 +75,7 @@ class host_processes final : public launch::process_port {
     bool can_copy = false;
   };
 
+  void mirror(process_id id, const policies::mirror_request& request);
   std::unique_ptr<process> make(process_id id, const policies::agent_orders::start& start);
   void begin(const policies::agent_orders::start& start);
   void end_spare_now(policies::spare_number number);
@@ -81,7 +86,8 @@ class host_processes final : public launch::process_port {
   owner& owner_;
   std::optional<std::uint32_t> host_;
   std::map<policies::process_number, child> children_;
-  std::map<policies::spare_number, spare> spares_;  // that live and have no place
+  std::map<policies::process_number, kept_bytes> memories_;  // of workers' states
+  std::map<policies::spare_number, spare> spares_;           // that live and have no place
   std::set<policies::spare_number> spares_started_;
   std::set<policies::spare_number> spares_taken_;
   std::uint32_t spawns_to_fail_;

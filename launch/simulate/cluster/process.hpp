@@ -26,12 +26,17 @@ namespace tidegate::sim {
 class process;
 class host_processes;
 
-// What outlives the processes of a worker.
+// Memory of an agent's that outlives the processes of a worker on its host.
+using kept_bytes = std::shared_ptr<std::vector<std::byte>>;
+
+// What a worker keeps, as the checker has heard it from the process before.
 struct kept_record {
-  std::shared_ptr<std::vector<std::byte>> memory;  // of the launcher's
-  // As the checker has heard it from the process before; epoch 0: there was none.
+  // Epoch 0: there was none.
   std::uint32_t epoch = 0;
-  std::uint64_t begun = 0;  // the clock from which on something is kept
+  // Clocks from which on something was kept: the first, and each at which it was lost.
+  std::set<std::uint64_t> begun;
+  // The epochs in which its clocks were last come to, by the first clock of each.
+  std::map<std::uint64_t, std::uint32_t> epochs;
   bool is_lost = false;
 };
 

@@ -18,7 +18,7 @@ using policies::reply_code;
 using action = policies::session_step::action;
 
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
-               std::uint32_t rank, std::uint32_t incarnation)
+               std::uint32_t rank, std::uint32_t incarnation, kept_bytes memory)
     : frame_process(where, id, role::worker,
                     "worker-" + where.plan.spec.jobs[job].name + "-" + std::to_string(rank),
                     host),
@@ -29,9 +29,17 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       incarnation_(incarnation),
       session_({.give_up_ms = where.plan.spec.start_timeout_ms,
                 .report_interval_ns = where.plan.set.report}),
-      keeping_(where, *this, rank, script_.keeps_from),
+      keeping_(where, *this, rank,
+               {.first = script_.keeps_from, .mirror_every = spec_.state_mirror_every}),
       tables_(where, *this, rank, incarnation) {
   for (const auto& table : spec_.tables) declared_.insert(table.name);
+  keeping_.use(std::move(memory));
+}
+
+void worker::mirrored(std::uint64_t request) {
+  if (ended_ || !shell_) return;
+  shell_->mirrored(request);
+  after_turn();
 }
 
 void worker::start() {
@@ -67,13 +75,14 @@ void worker::join() {
                 ++world_.killed[name()];
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
               actors::worker_owner& owner = *this;
-              shell_ = std::make_unique<actors::worker_shell>(
-                  *this, tables_, owner, session_.core().welcome(), rank_, incarnation_);
+              keeping_.enter(session_.core().welcome());
+              shell_ = std::make_unique<actors::worker_shell>(*this, tables_, owner, keeping_,
+                                                              session_.core().welcome(), rank_,
+                                                              incarnation_);
               tables_.enter(session_.core().welcome(), shell_->core());
               serve(*shell_);
               shell_->start();
               clock_ = session_.core().welcome().first_clock;
-              keeping_.enter(session_.core().welcome());
               if (keeping_.is_used()) keep_state();
               session_.core().clock_asked();
               ask_of_moves();

@@ -28,11 +28,13 @@ class worker final : public frame_process,
                      private actors::worker_owner {
  public:
   worker(world& where, process_id id, std::uint32_t host, std::size_t job, std::uint32_t rank,
-         std::uint32_t incarnation);
+         std::uint32_t incarnation, kept_bytes memory);
 
   void start() override;
   // The coordinator's word.
   void shard_moved(const policies::shard_moved& move);
+  // Its agent's word: what it has asked to be copied is at the launcher.
+  void mirrored(std::uint64_t request);
   // The halves of a table's gradient, as shards of this host map them.
   std::vector<region> gradients_of(std::uint32_t table, bool on_device) const {
     return tables_.gradients_of(table, on_device);
@@ -84,7 +86,6 @@ class worker final : public frame_process,
 
   // What its shell asks of the session.
   void opened(std::uint32_t table) override;
-  void commit(std::uint64_t version) override { keeping_.commit(version); }
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t) override {}
   void progressed() override {}

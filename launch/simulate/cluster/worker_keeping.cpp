@@ -4,7 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "launch/simulate/cluster/host_processes.hpp"
+#include "policies/agent/state_memory_plan.hpp"
 #include "policies/model/state_layout.hpp"
+#include "policies/worker/state_versions.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
@@ -36,61 +39,107 @@ void kept_memory::store(std::size_t offset, std::uint64_t word) {
     std::memcpy(bytes_->data() + offset, &word, sizeof word);
 }
 
-worker_keeping::worker_keeping(world& where, const process& owner, std::uint32_t rank,
-                               std::optional<std::uint64_t> first)
-    : world_(where), owner_(owner), rank_(rank), first_(first) {}
+void agents_memory::write(std::size_t offset, std::span<const std::byte> bytes) {
+  std::memcpy(bytes_->data() + offset, bytes.data(), bytes.size());
+}
 
-void worker_keeping::prepare(world& where, const std::string& name, std::uint32_t epoch,
-                             bool joins) {
-  auto& record = where.kept[name];
-  if (joins) record = {};
-  if (record.memory) return;
-  record.memory = std::make_shared<std::vector<std::byte>>(
+void agents_memory::store(std::size_t offset, std::uint64_t word) {
+  std::memcpy(bytes_->data() + offset, &word, sizeof word);
+}
+
+kept_bytes prepare_memory(const policies::agent_orders::start& start, kept_bytes before,
+                          bool is_mirrored) {
+  const auto plan = policies::plan_state_memory(start, before != nullptr, is_mirrored);
+  if (!plan.is_new) return before;
+  auto memory = std::make_shared<std::vector<std::byte>>(
       policies::state_memory_bytes(version_bytes), std::byte{});
-  if (!joins && epoch > 1) return;
-  constexpr std::uint64_t history = 1;
-  std::memcpy(record.memory->data() + policies::state_history_offset, &history, sizeof history);
+  agents_memory fresh(memory);
+  if (plan.has_history) fresh.store(policies::state_history_offset, 1);
+  for (const auto& image : start.state)
+    static_cast<void>(policies::state_versions(fresh, version_bytes).restore(image));
+  return memory;
+}
+
+policies::state_image image_of(const kept_bytes& memory, std::uint64_t version) {
+  agents_memory whole(memory);
+  return policies::state_versions(whole, version_bytes).image(version);
 }
 
 void worker_keeping::enter(const policies::worker_welcome& welcome) {
-  auto& record = world_.kept.at(owner_.name());
-  memory_.emplace(world_, owner_.id(), record.memory);
+  auto& record = world_.kept[owner_.name()];
+  memory_.emplace(world_, owner_.id(), bytes_);
   kept_.emplace(*memory_, version_bytes);
   kept_->resume(welcome.epoch, welcome.first_clock);
-  if (!first_) return;
+  if (!options_.first) return;
   const auto clock = welcome.first_clock;
-  // The program begins anew where it finds nothing.
-  begun_ = is_used() ? record.begun : std::max(*first_, clock);
   check(welcome);
-  record.begun = begun_;
+  // The program begins anew where it finds nothing. Of what it did later before its job went
+  // back, nothing counts.
+  record.begun.erase(record.begun.lower_bound(clock), record.begun.end());
+  begun_ = is_used() ? begun_of_found(clock).value_or(clock) : std::max(*options_.first, clock);
+  record.begun.insert(begun_);
   record.is_lost = kept_->is_lost();
-  record.epoch = welcome.epoch;
+  if (std::exchange(record.epoch, welcome.epoch) == welcome.epoch) return;
+  record.epochs.erase(record.epochs.lower_bound(clock), record.epochs.end());
+  record.epochs[clock] = welcome.epoch;
+}
+
+bool worker_keeping::has_begun(std::uint64_t clock) const {
+  const auto& begun = world_.kept.at(owner_.name()).begun;
+  return !begun.empty() && *begun.begin() < clock;
+}
+
+// One that has begun anew may have been cut off, so that nothing came of it.
+std::optional<std::uint64_t> worker_keeping::begun_of_found(std::uint64_t clock) const {
+  for (const auto begun : world_.kept.at(owner_.name()).begun)
+    if (begun < clock && found() == expected(begun, clock)) return begun;
+  return {};
 }
 
 void worker_keeping::check(const policies::worker_welcome& welcome) {
   const auto& record = world_.kept.at(owner_.name());
   const auto clock = welcome.first_clock;
   const auto at = " at clock " + std::to_string(clock);
-  const bool is_known = record.epoch != 0;
   if (kept_->is_lost()) {
-    const bool is_lost_before = record.is_lost && clock <= record.begun;
-    if (record.epoch == welcome.epoch && !is_lost_before)
+    const bool is_lost_before = record.is_lost && clock <= *record.begun.rbegin();
+    if (record.epoch == welcome.epoch && !is_lost_before && !may_be_lost(clock))
       fail("its state" + at + " is lost, although the job has not gone back");
     if (clock == 0) fail("a worker at clock 0 has no state to lose");
     return;
   }
   if (!is_used()) {
-    if (is_known && clock > record.begun) fail("its state" + at + " is gone without a word");
+    if (has_begun(clock)) fail("its state" + at + " is gone without a word");
     return;
   }
-  if (!is_known || clock <= record.begun) return fail("it has a state" + at + " from nowhere");
-  if (found() != expected(clock)) fail("its state" + at + " is of another clock, or torn");
+  if (!has_begun(clock)) return fail("it has a state" + at + " from nowhere");
+  if (!begun_of_found(clock)) fail("its state" + at + " is of another clock, or torn");
+}
+
+// What is copied is of clocks that are not far before this one.
+bool worker_keeping::may_be_lost(std::uint64_t clock) const {
+  if (world_.plan.host_faults.empty()) return false;
+  const auto every = options_.mirror_every;
+  if (every <= 1) return every == 0;
+  const auto newest = clock / every * every;
+  if (newest == clock) return false;
+  const auto older = kept_->older_clock();
+  const auto& begun = world_.kept.at(owner_.name()).begun;
+  if (begun.size() == 1 && newest > *begun.begin() && older.value_or(0) < newest)
+    fail("of its state at clock " + std::to_string(clock) + " that of " +
+         std::to_string(newest) + " was to be copied");
+  return true;
 }
 
 // Of every length, so that versions of one clock after another do not lie alike.
-worker_keeping::entries worker_keeping::expected(std::uint64_t clock) const {
+worker_keeping::entries worker_keeping::expected(std::uint64_t begun,
+                                                 std::uint64_t clock) const {
+  const auto& epochs = world_.kept.at(owner_.name()).epochs;
   auto value = runtime::mix64(rank_ + 1);
-  for (auto past = begun_; past < clock; ++past) value = runtime::mix64(value ^ past);
+  for (auto past = begun; past < clock; ++past) {
+    const auto later = epochs.upper_bound(past);
+    const auto epoch = later == epochs.begin() ? 0 : std::prev(later)->second;
+    value = runtime::mix64(value ^ past ^ std::uint64_t{epoch} << 32);
+  }
   entries all;
   for (std::uint64_t i = 0; i < 1 + value % 3; ++i) {
     std::string bytes;
@@ -116,7 +165,7 @@ worker_keeping::entries worker_keeping::found() const {
 void worker_keeping::keep(std::uint64_t clock) {
   if (!is_used() || kept_->is_lost())
     if (const auto cleared = kept_->clear(clock); !cleared.ok()) fail(cleared.to_string());
-  const auto wanted = expected(clock + 1);
+  const auto wanted = expected(begun_, clock + 1);
   for (const auto& [name, bytes] : found())
     if (!wanted.contains(name))
       if (const auto gone = kept_->forget(name, clock); !gone.ok()) fail(gone.to_string());
@@ -130,6 +179,10 @@ void worker_keeping::commit(std::uint64_t version) {
   for (const auto& death : world_.plan.commit_deaths)
     if (death.commit == number) memory_->die_after(death.bytes);
   kept_->commit(version);
+}
+
+void worker_keeping::mirror(const policies::mirror_request& request) {
+  host_processes::asks_to_mirror(world_, owner_.id(), request);
 }
 
 }  // namespace tidegate::sim

@@ -20,12 +20,26 @@ namespace reports = policies::agent_reports;
 
 constexpr launched_process somebody{7, 3};
 
+policies::state_image some_state() {
+  return {.epoch = 3,
+          .has_history = true,
+          .known_from = policies::state_image::never,
+          .begun = 5,
+          .numbers = {8, 9},
+          .versions = {{.number = 8, .clock = 40, .checksum = 1, .bytes = {}},
+                       {.number = 9,
+                        .clock = 41,
+                        .checksum = policies::state_image::never,
+                        .bytes = {std::byte{0}, std::byte{0xff}, std::byte{'\n'}}}}};
+}
+
 std::vector<policies::agent_order> all_orders() {
   return {orders::start{.process = somebody,
                         .name = {.role = process_role::worker, .job = "mlp", .index = 9},
                         .epoch = 2,
                         .joins = true,
                         .moved = true,
+                        .state = {some_state()},
                         .spare = 4,
                         .coordinator_port = 4711},
           orders::start_spare{.spare = 5, .job = "mlp", .rank = 6, .copy_of = 4},
@@ -34,6 +48,7 @@ std::vector<policies::agent_order> all_orders() {
           orders::signal{.process = somebody, .content = process_signal::kill},
           orders::signal{.process = somebody, .content = process_signal::stop},
           orders::signal{.process = somebody, .content = process_signal::go_on},
+          orders::state_mirrored{.process = somebody, .number = 12},
           orders::leave{}};
 }
 
@@ -47,6 +62,7 @@ std::vector<policies::agent_report> all_reports() {
           reports::spare_ready{.spare = 3, .can_copy = true},
           reports::spare_ended{.spare = 3, .why = "it was killed"},
           reports::logged{.writer = "worker-mlp-9", .text = "a line\n"},
+          reports::state{.process = somebody, .number = 12, .image = some_state()},
           reports::noted{.subject = "spare_passed_over", .detail = "spare 3"}};
 }
 
@@ -84,41 +100,63 @@ TEST(agent_text, reads_every_frame_as_it_was_written) {
 TEST(agent_text, has_every_field_of_an_order_to_start) {
   const auto text = frame_text(launcher_frame{
       .taken = 1, .content = launcher_frame::order{.number = 2, .content = all_orders()[0]}});
-  EXPECT_EQ(nlohmann::json::parse(text), (nlohmann::json{{"taken", 1},
-                                                         {"kind", "order"},
-                                                         {"number", 2},
-                                                         {"order", "start"},
-                                                         {"process", 7},
-                                                         {"incarnation", 3},
-                                                         {"role", "worker"},
-                                                         {"job", "mlp"},
-                                                         {"index", 9},
-                                                         {"epoch", 2},
-                                                         {"joins", true},
-                                                         {"moved", true},
-                                                         {"spare", 4},
-                                                         {"coordinator_port", 4711}}));
+  auto read = nlohmann::json::from_cbor(text);
+  EXPECT_EQ(read.at("state").size(), 1U);
+  EXPECT_EQ(read.at("state").at(0).at("versions").at(1).at("bytes"),
+            nlohmann::json::binary({0, 0xff, '\n'}));
+  read.erase("state");
+  EXPECT_EQ(read, (nlohmann::json{{"taken", 1},
+                                  {"kind", "order"},
+                                  {"number", 2},
+                                  {"order", "start"},
+                                  {"process", 7},
+                                  {"incarnation", 3},
+                                  {"role", "worker"},
+                                  {"job", "mlp"},
+                                  {"index", 9},
+                                  {"epoch", 2},
+                                  {"joins", true},
+                                  {"moved", true},
+                                  {"spare", 4},
+                                  {"coordinator_port", 4711}}));
+}
+
+std::string frame_of(const char* fields) {
+  std::string text;
+  nlohmann::json::to_cbor(nlohmann::json::parse(fields), text);
+  return text;
 }
 
 TEST(agent_text, takes_nothing_else) {
   for (
-      const auto* text :
-      {"", "{", "[]", "1", "{}", R"({"taken": 0})", R"({"taken": -1, "kind": "sign"})",
+      const auto* fields :
+      {"[]", "1", "{}", R"({"taken": 0})", R"({"taken": -1, "kind": "sign"})",
        R"({"taken": 0, "kind": "no"})", R"({"taken": 0, "kind": 5})",
        R"({"taken": 0, "kind": "order", "number": 1})",
        R"({"taken": 0, "kind": "order", "number": 1, "order": "end_spare", "spare": 4294967296})",
        R"({"taken": 0, "kind": "order", "number": 1, "order": "signal", "process": 1,
             "incarnation": 1, "signal": "hup"})"}) {
-    const auto read = parse_launcher_frame(text);
-    EXPECT_FALSE(read) << text;
-    EXPECT_TRUE(read || read.error().code() == runtime::errc::corrupt) << text;
+    const auto read = parse_launcher_frame(frame_of(fields));
+    EXPECT_FALSE(read) << fields;
+    EXPECT_TRUE(read || read.error().code() == runtime::errc::corrupt) << fields;
   }
-  for (const auto* text : {"", "{}", R"({"taken": 0, "kind": "welcome", "launcher": 1})",
-                           R"({"taken": 0, "kind": "report", "number": 1, "report": "ended",
-                               "process": 1, "incarnation": 1, "ending": "odd", "text": ""})"})
-    EXPECT_FALSE(parse_agent_frame(text)) << text;
-  EXPECT_FALSE(parse_greeting("{}"));
-  EXPECT_FALSE(parse_greeting(R"({"host": 1})"));
+  for (const auto* fields : {"{}", R"({"taken": 0, "kind": "welcome", "launcher": 1})",
+                             R"({"taken": 0, "kind": "report", "number": 1, "report": "ended",
+                               "process": 1, "incarnation": 1, "ending": "odd", "text": ""})",
+                             R"({"taken": 0, "kind": "report", "number": 1, "report": "state",
+                               "process": 1, "incarnation": 1, "request": 1, "image": {}})"})
+    EXPECT_FALSE(parse_agent_frame(frame_of(fields))) << fields;
+  EXPECT_FALSE(parse_greeting(frame_of("{}")));
+  EXPECT_FALSE(parse_greeting(frame_of(R"({"host": 1})")));
+}
+
+TEST(agent_text, takes_no_frame_that_is_cut_off_or_goes_on) {
+  const auto whole = frame_text(launcher_frame{
+      .taken = 1, .content = launcher_frame::order{.number = 2, .content = all_orders()[0]}});
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_FALSE(parse_launcher_frame(whole.substr(0, bytes))) << bytes;
+  EXPECT_FALSE(parse_launcher_frame(whole + "{"));
+  EXPECT_FALSE(parse_greeting(R"({"host": "blue"})")) << "it is no CBOR";
 }
 
 TEST(agent_text, carries_words_of_programs_that_are_no_utf8) {

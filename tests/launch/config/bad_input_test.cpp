@@ -36,6 +36,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "0, or 4KiB to"},
         bad_job{"    state: {max: 4097}\n", "c.yaml:5:18", "no multiple of 8", "4KiB"},
         bad_job{"    state: 5MiB\n", "c.yaml:5:12", "is a plain value", "a map"},
+        bad_job{"    state: {mirror_every: often}\n", "c.yaml:5:27", "'often'", "0 to 1000000"},
+        bad_job{"    state: {max: 17MiB, mirror_every: 1}\n", "c.yaml:5:39",
+                "a version that is copied has at most 16MiB", "0, or a smaller `max`"},
         bad_job{"    seed: -1\n", "c.yaml:5:11", "negative", "0 to"}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -18,6 +18,7 @@ void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
   EXPECT_EQ(a.not_finite, b.not_finite);
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.state_bytes, b.state_bytes);
+  EXPECT_EQ(a.state_mirror_every, b.state_mirror_every);
   EXPECT_EQ(a.tables, b.tables);
   EXPECT_EQ(a.hosts, b.hosts);
   EXPECT_EQ(a.aggregators, b.aggregators);
@@ -83,6 +84,7 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("    state: {max: 64MiB}\n"));
   expect_round_trip(with_job("    state: {max: 0}\n"));
+  expect_round_trip(with_job("    state: {mirror_every: 10}\n"));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
 }

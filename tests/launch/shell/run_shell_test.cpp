@@ -56,6 +56,7 @@ class world_of_words final : public run_port, public process_port {
     seen.push_back((kills ? "kill " : "terminate ") + std::to_string(process.process) + "." +
                    std::to_string(process.incarnation));
   }
+  void state_mirrored(const launched_process&, std::uint64_t) override {}
   void end_all() override { agent.turn(now, {.all_ended = true}); }
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
   void start_agent(const policies::host_effects::start_agent& start) override {

@@ -350,7 +350,7 @@ class launched {
              (content.incarnation == 1 ? ""
                                        : " again, " + std::to_string(content.incarnation)) +
              (plan_.hosts.size() < 2 ? "" : " on " + plan_.hosts[content.host].name) +
-             (content.joins ? " to join" : "") +
+             (content.moved ? " without its memory" : "") + (content.joins ? " to join" : "") +
              (content.spare == no_spare ? "" : " as spare " + std::to_string(content.spare));
     else if constexpr (std::is_same_v<Effect, launch_effects::start_spare>)
       return "start spare " + std::to_string(content.spare) + " of " + content.job +

@@ -25,7 +25,7 @@ TEST(launch_hosts, processes_of_a_lost_host_go_to_the_emptiest) {
   const auto seen = run.seen();
   EXPECT_THAT(seen, Contains("note host_lost: host b: no word"));
   // There are three on the first already, with the coordinator and the shard.
-  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 on c"));
+  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 on c without its memory"));
   EXPECT_TRUE(has_line(seen, "start worker-mlp-2 again, 2 on "));
   EXPECT_TRUE(has_line(seen, "worker-mlp-1 was lost: host b: no word"));
   EXPECT_FALSE(has_line(seen, "worker-mlp-0"));
@@ -37,7 +37,7 @@ TEST(launch_hosts, a_process_goes_home_when_its_host_is_back) {
   run.host_is_up(1);
   run.says({running("mlp")});
   run.pass_ms(500);
-  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 on b"));
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 on b without its memory"));
 }
 
 TEST(launch_hosts, a_host_takes_as_many_as_it_has_room_for) {
@@ -48,10 +48,11 @@ TEST(launch_hosts, a_host_takes_as_many_as_it_has_room_for) {
   run.says({running("mlp")});
   run.pass_ms(500);
   auto seen = run.seen();
-  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 on c"));
+  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 on c without its memory"));
   EXPECT_FALSE(has_line(seen, "start worker-mlp-2 again"));
   run.host_is_up(1);
-  EXPECT_THAT(run.seen(), Contains("start worker-mlp-2 again, 2 on b")) << "it has waited";
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-2 again, 2 on b without its memory"))
+      << "it has waited";
 }
 
 TEST(launch_hosts, a_process_that_no_host_takes_ends_the_run_after_a_while) {

@@ -26,7 +26,8 @@ void commit(state_versions& versions, std::uint64_t clock, const std::string& te
 }
 
 // What a process finds that resumes at this clock.
-std::string found_at(state_memory& memory, std::uint64_t clock, std::uint32_t epoch = 1) {
+std::string found_at(runtime::state_memory& memory, std::uint64_t clock,
+                     std::uint32_t epoch = 1) {
   state_versions versions(memory, version_bytes);
   switch (versions.resume(epoch, clock)) {
     case state_found::none:

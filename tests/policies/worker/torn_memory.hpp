@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "policies/model/state_layout.hpp"
-#include "policies/worker/state_memory.hpp"
+#include "runtime/base/state_memory.hpp"
 
 namespace tidegate::policies {
 
-class torn_memory final : public state_memory {
+class torn_memory final : public runtime::state_memory {
  public:
   // Fresh; `has_history`: of a worker that had no state before.
   explicit torn_memory(std::size_t version_bytes, bool has_history = true)

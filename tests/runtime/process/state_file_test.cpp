@@ -22,12 +22,12 @@ TEST(state_file, keeps_what_a_killed_process_has_written) {
   for (int incarnation = 0; incarnation < 3; ++incarnation) {
     const auto pid = ::fork();
     if (pid == 0) {
-      const auto mine = state_file::open(::dup(file->fd()), token);
+      auto mine = state_file::open(::dup(file->fd()), token);
       if (!mine || mine->bytes().size() != bytes) ::_exit(1);
       std::uint64_t count = 0;
       std::memcpy(&count, mine->bytes().data() + 8, sizeof count);
       ++count;
-      std::memcpy(mine->bytes().data() + 8, &count, sizeof count);
+      mine->store(8, count);
       ::kill(::getpid(), SIGKILL);
     }
     int end = 0;
@@ -44,7 +44,7 @@ TEST(state_file, keeps_what_a_killed_process_has_written) {
 TEST(state_file, takes_pages_only_where_they_are_reserved) {
   const auto file = state_file::make(token, std::size_t{1} << 36U);
   ASSERT_TRUE(file) << "64 GiB that nobody uses";
-  const auto mapped = state_file::open(::dup(file->fd()), token);
+  auto mapped = state_file::open(::dup(file->fd()), token);
   ASSERT_TRUE(mapped);
   struct stat before = {}, after = {};
   ASSERT_EQ(::fstat(file->fd(), &before), 0);

@@ -1,8 +1,10 @@
 // What a worker asks of shards about memory on a device, what it tells them with each doorbell,
-// and what their answers to doorbells mean.
+// and what their answers to doorbells mean; and the frames that its worker core has decided on,
+// which may have to wait until its state is copied.
 #include <algorithm>
 
 #include "policies/model/kept_versions.hpp"
+#include "policies/sending/send_queue.hpp"
 #include "policies/worker/client_core.hpp"
 
 namespace tidegate::policies {
@@ -100,6 +102,79 @@ void client_core::on_doorbell(const frame_header& header) {
                              .version_buffer = header.version_buffer,
                              .on_device = on_device},
                             effects_);
+}
+
+void client_core::mirrored(std::uint64_t number) {
+  mirror_.mirrored(number);
+  mirror_.release([this](const worker_effects::send& item) {
+    if (worker_.tables().is_of_use(item)) send(item);
+  });
+}
+
+frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
+                                     std::uint32_t shard) const {
+  frame_header header;
+  header.kind = kind;
+  header.job = token_;
+  header.epoch = epochs_[shard];
+  header.incarnation = incarnation_;
+  header.worker = rank_;
+  header.table = table;
+  return header;
+}
+
+void client_core::send(worker_effects::send send) {
+  using kind = worker_effects::send_kind;
+  if (moving_.contains(send.shard)) return;  // sent when it has moved
+  const bool may_name = send.kind == kind::push || send.kind == kind::call;
+  if (may_name && tables_.at(send.table).has_rows)
+    if (const auto list = shell_.list_of(send)) send.names_list = lists_.sends(send, *list);
+  auto header = header_for(frame_kind::push, send.table, send.shard);
+  header.chunk = send.chunk;
+  header.count = send.count;
+  header.clock = send.clock;
+  header.request = send.request;
+  header.rate = send.rate;
+  const auto flag = [&](bool set, std::uint16_t bit) {
+    if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
+  };
+  switch (send.kind) {
+    case kind::push:
+      header.payload_bytes = send.elements * sizeof(float);
+      flag(send.pulls, runtime::frame_flag_pull);
+      // What is opened first is used first: early layers, which the next clock waits for.
+      return shell_.send_gradient(send, header,
+                                  use_order(send.clock, tables_.at(send.table).opened_as));
+    case kind::skip:
+      header.kind = frame_kind::skip;
+      flag(send.pulls, runtime::frame_flag_pull);
+      break;
+    case kind::pull:
+      header.kind = frame_kind::pull;
+      flag(send.is_final, runtime::frame_flag_final);
+      break;
+    case kind::call:
+      header.kind = frame_kind::call;
+      flag(send.is_final, runtime::frame_flag_final);
+      header.payload_bytes = runtime::call_payload_bytes;
+      return shell_.send_call(send, header);
+    case kind::doorbell:
+      header.kind = frame_kind::doorbell;
+      header.version_buffer = static_cast<std::uint16_t>(send.half);
+      flag(send.is_final, runtime::frame_flag_final);
+      flag(send.pushes, runtime::frame_flag_push);
+      flag(send.skips, runtime::frame_flag_skip);
+      flag(send.pulls, runtime::frame_flag_pull);
+      flag(send.pushes && is_read_on_device(send.table, send.shard),
+           runtime::frame_flag_device);
+      if (send.pulls) header.version = device_buffers(send.table, send.shard);
+      break;
+    case kind::finished:
+      header.kind = frame_kind::finished;
+      header.chunk = runtime::whole_job;
+      break;
+  }
+  shell_.send(send.shard, header);
 }
 
 }  // namespace tidegate::policies

@@ -1,6 +1,6 @@
 // The memory that outlives a worker's process, as the core that lays out versions in it sees it
-// (state_versions.hpp). The launcher of the worker owns the memory; one process at a time
-// writes it, and may be killed in the middle of any write. One thread.
+// (policies/worker/state_versions.hpp). The agent of the worker's host owns the memory; one
+// process at a time writes it, and may be killed in the middle of any write. One thread.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "runtime/base/status.hpp"
 
-namespace tidegate::policies {
+namespace tidegate::runtime {
 
 class state_memory {
  public:
@@ -19,7 +19,7 @@ class state_memory {
   virtual std::span<const std::byte> bytes() const = 0;
   // Makes sure that [offset, offset + length) can be written, so that write() finds room.
   // Errors: no_space (the machine has no memory left); nothing has changed then.
-  virtual runtime::status reserve(std::size_t offset, std::size_t length) = 0;
+  virtual status reserve(std::size_t offset, std::size_t length) = 0;
   // Writes these bytes. A process that is killed meanwhile leaves any part of them behind.
   virtual void write(std::size_t offset, std::span<const std::byte> bytes) = 0;
   // Writes a word at a multiple of 8: whole or not at all, after every write before it and
@@ -27,4 +27,4 @@ class state_memory {
   virtual void store(std::size_t offset, std::uint64_t word) = 0;
 };
 
-}  // namespace tidegate::policies
+}  // namespace tidegate::runtime
