@@ -46,7 +46,8 @@ status session_impl::forget_all() {
 
 status session_impl::use_older_state() {
   if (auto usable = check_usable(); !usable.ok()) return usable;
-  if (auto begun = begin_to_keep(); !begun.ok()) return begun;
+  if (state_->older_clock())
+    if (auto begun = begin_to_keep(); !begun.ok()) return begun;
   return state_->use_older(clock_);
 }
 

@@ -75,9 +75,9 @@ std::vector<std::string> session_state::names() const {
   return all;
 }
 
-void session_state::commit(std::uint64_t version) {
+bool session_state::commit(std::uint64_t version) {
   const std::lock_guard lock(mutex_);
-  kept_.commit(version);
+  return kept_.commit(version);
 }
 
 }  // namespace tidegate::actors

@@ -1,4 +1,5 @@
-// The state that a session keeps in memory of the launcher's (runtime/process/state_file.hpp).
+// The state that a session keeps in memory of its host's agent
+// (runtime/process/state_file.hpp).
 // The program's thread sets and reads it, and the session's reactor commits it: any thread.
 #pragma once
 
@@ -37,7 +38,7 @@ class session_state final : public policies::state_port {
   std::optional<std::span<const std::byte>> kept(std::string_view name) const;
   std::vector<std::string> names() const;
 
-  void commit(std::uint64_t version) override;
+  bool commit(std::uint64_t version) override;
   void mirror(const policies::mirror_request& request) override {
     line_->ask({.number = request.number, .version = request.version});
   }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launch/agents/frame_fields.hpp"
-#include "launch/agents/state_image_text.hpp"
+#include "launch/agents/state_image_json.hpp"
 
 namespace tidegate::launch {
 

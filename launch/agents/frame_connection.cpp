@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <poll.h>
 #include <sys/socket.h>
+#include <utility>
 
 namespace tidegate::launch {
 
@@ -32,6 +33,7 @@ short frame_connection::awaits() const noexcept {
 
 void frame_connection::send(std::string_view text) {
   if (!is_open()) return;
+  if (sent_ > unsent_.size() / 2) unsent_.erase(0, std::exchange(sent_, 0));
   const auto size = static_cast<std::uint32_t>(text.size());
   for (unsigned shift = 0; shift < 32; shift += 8)
     unsent_ += static_cast<char>((size >> shift) & 0xffU);
@@ -66,6 +68,7 @@ bool frame_connection::receive() {
     if (got < 0) return would_block();
     if (got == 0) return false;
     received_.append(bytes.data(), static_cast<std::size_t>(got));
+    has_heard_ = true;
     if (received_.size() > frame_bytes_max) return true;  // the rest comes with the next call
   }
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/model/state_image.hpp"
@@ -34,6 +35,11 @@ class frame_connection {
   // Sends what is left, and appends the texts that have arrived. Returns false, and closes, if
   // the connection has broken, the peer has closed it, or sends what is no such text.
   bool read(std::vector<std::string>& into);
+  // Returns how many bytes are kept of what was to be sent.
+  std::size_t kept_bytes() const noexcept { return unsent_.size(); }
+  // Returns true if bytes have arrived since the last call: of a long text, say, whose end is
+  // not here.
+  bool take_sign() noexcept { return std::exchange(has_heard_, false); }
 
  private:
   bool flush();
@@ -44,6 +50,7 @@ class frame_connection {
   std::string unsent_;
   std::size_t sent_ = 0;  // bytes of unsent_
   std::string received_;
+  bool has_heard_ = false;
 };
 
 }  // namespace tidegate::launch

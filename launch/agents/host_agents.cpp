@@ -167,6 +167,10 @@ bool host_agents::hear(policies::agent_connection number, connection& from) {
     if (!frame) return false;
     happened(*from.host, agent_event::frame{number, std::move(*frame)});
   }
+  // A long text may be on its way for as long as an agent may say nothing.
+  if (from.link.take_sign() && texts.empty() && from.host)
+    happened(*from.host, agent_event::frame{
+                             number, {.taken = 0, .content = policies::agent_frame::sign{}}});
   return is_open;
 }
 

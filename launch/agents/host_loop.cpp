@@ -109,6 +109,9 @@ void host_loop::read_link(agent_turn& into) {
       runtime::log::error("the launcher says: " + frame.error().message());
       link_.close();
     }
+    // A long text may be on its way for as long as a launcher may say nothing.
+    if (link_.take_sign() && into.frames.empty())
+      into.frames.push_back({.taken = 0, .content = policies::launcher_frame::sign{}});
     if (!is_open || !link_.is_open()) {
       into.link.push_back(news::disconnected);
       into.frames.clear();  // they come again; here they would be the next connection's

@@ -11,7 +11,7 @@ namespace {
 constexpr yaml_key keys[] = {
   {.path="cluster", .type="map", .preset="required", .allowed="a map", .doc="the processes that hold parameters"},
   {.path="cluster.name", .type="text", .preset="required", .allowed="1 to 64 of A-Z a-z 0-9 _ -", .doc="names the run folder"},
-  {.path="cluster.engine", .type="text", .preset="local", .allowed="local, slurm, mpi", .doc="what starts the agents of other hosts: srun in an allocation of Slurm, whose nodes are the hosts if the file names none, or mpirun; local: what each host says"},
+  {.path="cluster.engine", .type="text", .preset="local", .allowed="local, slurm, mpi, ray", .doc="what starts the agents of other hosts: srun in an allocation of Slurm, whose nodes are the hosts if the file names none, mpirun, or actors of Ray, by tidegate.ray.launch; local: what each host says"},
   {.path="cluster.engine_program", .type="text", .preset="-", .allowed="a program; only with engine", .doc="srun or mpirun under another name or path"},
   {.path="cluster.hosts", .type="map", .preset="{}", .allowed="a map of hosts", .doc="the hosts that processes run on; without it all run where the launcher does"},
   {.path="cluster.hosts.*", .type="map", .preset="-", .allowed="a map, named by 1 to 64 of A-Z a-z 0-9 _ -", .doc="one host; processes of different hosts share no memory"},
@@ -100,7 +100,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.gradients.clip_norm", .type="real", .preset="0", .allowed="a finite number >= 0; above 0 only under consistency bsp", .doc="brings the norm of a clock's whole reduced gradient, over all tables, down to it; 0: no limit"},
   {.path="jobs.*.gradients.not_finite", .type="choice", .preset="refuse", .allowed="refuse, allow", .doc="what happens to a gradient with NaN or infinity in it; refuse fails the job"},
   {.path="jobs.*.state", .type="map", .preset="{}", .allowed="a map", .doc="what workers keep that outlives their processes (Session.state, session::state)"},
-  {.path="jobs.*.state.max", .type="bytes", .preset="-", .allowed="0, or 4KiB to 1048576MiB, a multiple of 8; plain or with KiB, MiB", .doc="each worker may keep so much, 1MiB without it, in memory of the launcher's that holds it up to four times; 0: none"},
+  {.path="jobs.*.state.max", .type="bytes", .preset="-", .allowed="0, or 4KiB to 1048576MiB, a multiple of 8; plain or with KiB, MiB", .doc="each worker may keep so much, 1MiB without it, in memory of its host that holds it up to four times; 0: none"},
   {.path="jobs.*.state.mirror_every", .type="number", .preset="0", .allowed="0 to 1000000; above 0 only with a max of at most 16MiB", .doc="of so many versions of what a worker keeps one is copied to the launcher before its clock's last push leaves, in case the worker's host is lost; 1: every one, so that nothing is lost; 0: none"},
   {.path="jobs.*.seed", .type="number", .preset="1", .allowed="0 to 18446744073709551615", .doc="first parameters and the workers' random numbers"},
   {.path="jobs.*.tables", .type="map", .preset="{}", .allowed="a map of tables", .doc="tables known in advance; workers may create more"},

@@ -25,8 +25,7 @@ runtime::expected<state_descriptors> worker_states::prepare(
   if (name.role != policies::process_role::worker) return state_descriptors{};
   const auto* job = spec_.find_job(name.job);
   if (job == nullptr || job->state_bytes_max() == 0) return state_descriptors{};
-  const auto plan =
-      policies::plan_state_memory(start, memories_.contains(process), is_mirrored(*job));
+  const auto plan = policies::plan_state_memory(start, memories_.contains(process));
   auto& memory = memories_[process];
   if (plan.is_new) {
     auto file = make(start, *job, plan.has_history, token);
@@ -76,11 +75,13 @@ void worker_states::ended(policies::process_number process) {
 void worker_states::read(std::vector<policies::agent_report>& into) {
   for (auto& [process, memory] : memories_) {
     if (!memory.line) continue;
-    while (const auto request = memory.line->read())
+    // One in each turn; others make the descriptor readable.
+    if (const auto request = memory.line->read())
       into.emplace_back(policies::agent_reports::state{
           .process = {process, memory.incarnation},
           .number = request->number,
           .image = versions_in(*memory.file).image(request->version)});
+    if (!memory.line->is_open()) memory.line.reset();
   }
 }
 

@@ -10,13 +10,11 @@ struct state_memory_plan {
   // The process gets new memory: the host has none of this worker, or it is of no use any more.
   bool is_new = false;
   // The worker is known to have had no state before it got this memory. Otherwise that of new
-  // memory, if it had any, is gone.
+  // memory is what the launcher has copies of, or gone.
   bool has_history = false;
 };
 
-// `has_memory`: the host has memory of this worker. `is_mirrored`: the launcher keeps copies of
-// the worker's state, of which `start` has what there is.
-state_memory_plan plan_state_memory(const agent_orders::start& start, bool has_memory,
-                                    bool is_mirrored);
+// `has_memory`: the host has memory of this worker.
+state_memory_plan plan_state_memory(const agent_orders::start& start, bool has_memory);
 
 }  // namespace tidegate::policies

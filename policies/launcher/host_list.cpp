@@ -35,9 +35,12 @@ bool host_list::place(process_number process, host_number host) {
   if (places_.size() <= process) places_.resize(process + std::size_t{1});
   if (host != home_of(state_.processes.name(process)))
     TIDEGATE_RARE("launcher: a process is started on another host than its own");
-  const process_place place{.host = host, .losses = hosts_[host].losses};
-  const auto before = std::exchange(places_[process], place);
-  return before && *before != place;
+  process_place place{.host = host, .losses = hosts_[host].losses};
+  if (const auto& before = places_[process])
+    place.is_new =
+        before->is_new || before->host != place.host || before->losses != place.losses;
+  places_[process] = place;
+  return place.is_new;
 }
 
 bool host_list::is_on(process_number process, host_number host) const {

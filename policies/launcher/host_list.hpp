@@ -31,8 +31,10 @@ class host_list {
   // Returns where the process is to be started now; nothing if no host can take it.
   std::optional<host_number> choose(process_number process) const;
   // The process is to be started there. Returns true if it was somewhere else before, or there
-  // before the host was lost: what it has kept is not there.
+  // before the host was lost: what it has kept is not there. Returns the same until arrived().
   bool place(process_number process, host_number host);
+  // The process has been started where it was placed.
+  void arrived(process_number process) { places_[process]->is_new = false; }
   host_number host_of(process_number process) const;
   std::vector<process_number> processes_on(host_number host) const;
   // Returns the host's name as the cluster has it: that of the worker's home, or of where it
@@ -51,7 +53,7 @@ class host_list {
   struct process_place {
     host_number host = 0;
     std::uint32_t losses = 0;  // of the host, by then
-    friend bool operator==(const process_place&, const process_place&) = default;
+    bool is_new = false;       // it was not started there yet, and somewhere else before
   };
 
   std::uint32_t guests_of(host_number host) const;

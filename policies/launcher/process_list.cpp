@@ -62,6 +62,7 @@ void process_list::leave(process_number process, launch_effects& out) {
 void process_list::started(process_number process) {
   TIDEGATE_ASSERT(states_[process] == process_state::starting, "it was to be started");
   states_[process] = process_state::alive;
+  state_.hosts.arrived(process);
 }
 
 void process_list::could_not_start(process_number process) {

@@ -15,10 +15,7 @@ void state_mirror::take(state_image image) {
   auto versions = std::exchange(image_.versions, {});
   if (image.epoch != image_.epoch &&
       !is_planted(planted_bug::mirror_keeps_versions_of_an_earlier_epoch))
-    std::erase_if(versions, [&](const state_version& version) {
-      return std::find(image.numbers.begin(), image.numbers.end(), version.number) ==
-             image.numbers.end();
-    });
+    versions.clear();
   for (auto& added : image.versions) {
     std::erase_if(versions,
                   [&](const state_version& version) { return version.clock == added.clock; });
@@ -29,7 +26,6 @@ void state_mirror::take(state_image image) {
   const auto most = is_planted(planted_bug::mirror_has_room_for_one_version) ? 1 : state_slots;
   if (versions.size() > most) versions.resize(most);
   image_ = std::move(image);
-  image_.numbers.clear();
   image_.versions = std::move(versions);
 }
 

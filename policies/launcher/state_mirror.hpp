@@ -10,9 +10,12 @@ namespace tidegate::policies {
 
 class state_mirror {
  public:
-  // Takes what was copied, of which `versions` are new. In an epoch that begins, what the
-  // worker's memory has no more goes: the job comes to those clocks anew. Otherwise versions
-  // stay that the memory has overwritten, as those after them may not have been copied.
+  // The worker has had no state before its next process begins.
+  void begin_anew() { image_ = {.has_history = true}; }
+  // Takes what was copied, of which `versions` are new. In an epoch that begins, all others go:
+  // the job comes to their clocks anew, and the first copy has the version at which the worker
+  // goes on. Otherwise versions stay that the memory has overwritten, as those after them may
+  // not have been copied.
   void take(state_image image);
   // Returns what another host is to begin with.
   const state_image& image() const noexcept { return image_; }

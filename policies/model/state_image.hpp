@@ -25,9 +25,8 @@ struct state_image {
 
   std::uint64_t epoch = 0;  // of the run, in which a process has resumed last; 0: none has
   bool has_history = false;
-  std::uint64_t known_from = never;    // the clock from which on it is known what was kept
-  std::uint64_t begun = never;         // the clock of the first version
-  std::vector<std::uint64_t> numbers;  // of all versions that count there
+  std::uint64_t known_from = never;  // the clock from which on it is known what was kept
+  std::uint64_t begun = never;       // the clock of the first version
   std::vector<state_version> versions;
 
   friend bool operator==(const state_image&, const state_image&) = default;

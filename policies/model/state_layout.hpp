@@ -1,6 +1,6 @@
 // How much memory the state of a worker takes that outlives its process, and the little that
-// the launcher, which owns the memory, writes there. policies/worker/state_versions.hpp lays
-// out the rest. Constants, any thread.
+// the agent of the host, which owns the memory, writes there.
+// policies/worker/state_versions.hpp lays out the rest. Constants, any thread.
 #pragma once
 
 #include <cstddef>

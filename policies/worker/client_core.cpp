@@ -138,7 +138,7 @@ bool client_core::is_busy() const {
 void client_core::tick(std::int64_t now) {
   effects_.clear();
   if (failed_) return;
-  // What has not left cannot be lost.
+  // What has not left cannot be lost; what has left before is sent again soon enough.
   if (!mirror_.waits()) worker_.tick(now, effects_);
   for (auto& [id, state] : tables_) {
     if (state.attaching.empty() || !state.attach_retransmit.is_due(now, retransmit_limits_))
@@ -326,7 +326,7 @@ void client_core::carry_out() {
   const auto commit = [this] {
     const auto version = std::exchange(effects_.commit, std::nullopt);
     if (!version) return;
-    state_.commit(*version);
+    if (!state_.commit(*version)) return;
     if (const auto request = mirror_.committed(*version)) state_.mirror(*request);
   };
   if (!runtime::is_planted(runtime::planted_bug::state_committed_after_the_push)) commit();

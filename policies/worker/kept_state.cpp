@@ -201,9 +201,9 @@ std::vector<std::string_view> kept_state::names() const {
   return all;
 }
 
-void kept_state::commit(std::uint64_t version) {
+bool kept_state::commit(std::uint64_t version) {
   committed_ = version;
-  if (!is_used_) return;
+  if (!is_used_) return false;
   const bool late = runtime::is_planted(runtime::planted_bug::state_one_version_late);
   versions_->begin_write(late ? version + 1 : version, bytes_);
   write_words<1>(*versions_, {entries_.size()});
@@ -213,6 +213,7 @@ void kept_state::commit(std::uint64_t version) {
     write_padded(*versions_, bytes);
   }
   versions_->end_write();
+  return true;
 }
 
 }  // namespace tidegate::policies

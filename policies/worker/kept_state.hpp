@@ -62,8 +62,9 @@ class kept_state {
   // Returns all names, in their order; valid likewise.
   std::vector<std::string_view> names() const;
 
-  // Writes the version of this clock, if there is anything to commit. worker_core says when.
-  void commit(std::uint64_t version);
+  // Writes the version of this clock; returns false if there is nothing to commit. worker_core
+  // says when.
+  bool commit(std::uint64_t version);
 
  private:
   using entries = std::map<std::string, std::vector<std::byte>, std::less<>>;

@@ -15,8 +15,8 @@ class state_port {
   // Returns of how many versions one is copied; 0: none is. Always the same.
   virtual std::uint64_t mirror_every() const = 0;
   // Commits what the worker keeps as the state of the beginning of this clock; whole when it
-  // returns.
-  virtual void commit(std::uint64_t version) = 0;
+  // returns. Returns false, and writes no version, if the worker keeps nothing yet.
+  virtual bool commit(std::uint64_t version) = 0;
   // Asks the agent of this host for a copy (mirror_gate.hpp); client_core::mirrored() follows.
   virtual void mirror(const mirror_request& request) = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
@@ -157,8 +158,6 @@ state_image state_versions::image(std::uint64_t version) const {
                     .has_history = head(head_word::has_history) != 0,
                     .known_from = head(head_word::known_from),
                     .begun = head(head_word::begun)};
-  for (std::uint64_t slot = 0; slot < slots; ++slot)
-    if (const auto number = head_of(slot).number; number != 0) image.numbers.push_back(number);
   if (const auto slot = find(version)) {
     const auto head = head_of(*slot);
     const auto bytes = bytes_of(*slot);
@@ -171,9 +170,12 @@ state_image state_versions::image(std::uint64_t version) const {
 }
 
 runtime::status state_versions::restore(const state_image& image) {
-  TIDEGATE_ASSERT(image.versions.size() <= slots, "an image is of as much memory");
   std::size_t longest = 0;
   for (const auto& version : image.versions) longest = std::max(longest, version.bytes.size());
+  if (longest > version_bytes_ || image.versions.size() > slots)
+    return {runtime::errc::over_limit,
+            "a copy of a worker's state has versions of up to " + std::to_string(longest) +
+                " bytes, and jobs.*.state.max allows " + std::to_string(version_bytes_)};
   if (auto reserved = reserve(longest); !reserved.ok()) return reserved;
   std::uint64_t slot = 0;
   for (const auto& version : image.versions) {

@@ -49,7 +49,8 @@ class state_versions {
   // Returns what the memory has, with this version, if it counts. The worker may write others
   // meanwhile.
   state_image image(std::uint64_t version) const;
-  // Fills fresh memory. To be called before resume(). Errors: no_space.
+  // Fills fresh memory. To be called before resume(). Errors: no_space, over_limit (it is not
+  // of memory of this size).
   runtime::status restore(const state_image& image);
 
   std::size_t version_bytes() const noexcept { return version_bytes_; }

@@ -126,6 +126,8 @@ bool table_book::is_of_use(const worker_effects::send& item) const {
   if (!table || item.kind == send_kind::finished) return true;
   if (item.kind == send_kind::pull || item.kind == send_kind::call) return table->pull.active;
   if (item.kind == send_kind::doorbell && !item.pushes) return true;
+  // An exchange's push has its pull with it, and is from memory that stays.
+  if (item.pulls && table->pull.active) return true;
   const auto& push = table->pushes[item.clock % worker_table::window];
   return push.active && push.clock == item.clock;
 }

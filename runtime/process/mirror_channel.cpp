@@ -15,8 +15,8 @@ namespace tidegate::runtime {
 namespace {
 
 // An end that is gone is the death of the other process, of which others tell.
-void send_message(int fd, const mirror_message& message) {
-  while (::send(fd, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+void send_message(int fd, const mirror_message& message, int flags = 0) {
+  while (::send(fd, &message, sizeof message, MSG_NOSIGNAL | flags) < 0 && errno == EINTR) {
   }
 }
 
@@ -79,11 +79,15 @@ expected<std::pair<mirror_channel, unique_fd>> mirror_channel::make() {
 }
 
 std::optional<mirror_message> mirror_channel::read() {
-  return receive_message(fd_.get(), MSG_DONTWAIT);
+  errno = 0;
+  const auto request = receive_message(fd_.get(), MSG_DONTWAIT);
+  if (!request && errno != EAGAIN) fd_.reset();
+  return request;
 }
 
+// One that does not read what it has asked for is not waited for.
 void mirror_channel::answer(std::uint64_t number) {
-  send_message(fd_.get(), {.number = number});
+  if (is_open()) send_message(fd_.get(), {.number = number}, MSG_DONTWAIT);
 }
 
 expected<std::shared_ptr<mirror_line>> mirror_line::of_process() {

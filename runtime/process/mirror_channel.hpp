@@ -34,8 +34,10 @@ class mirror_channel {
   static expected<std::pair<mirror_channel, unique_fd>> make();
 
   int fd() const noexcept { return fd_.get(); }
-  // Returns the next request, if one is there.
+  // Returns the next request, if one is there. Closes the channel once the worker's end is
+  // gone.
   std::optional<mirror_message> read();
+  bool is_open() const noexcept { return static_cast<bool>(fd_); }
   // Tells the worker that all requests up to this number are carried out.
   void answer(std::uint64_t number);
 

@@ -1,6 +1,6 @@
 // The memory of a worker's state, which outlives the worker's process: an anonymous file
-// (memfd) that the launcher makes once per rank, keeps, and hands to each incarnation by
-// inheritance. It has no path, so that nothing is left behind when the launcher ends. Its size
+// (memfd) that the agent of its host makes once per rank, keeps, and hands to each incarnation
+// by inheritance. It has no path, so that nothing is left behind when the agent ends. Its size
 // is sealed; pages appear when they are reserved. Movable; one thread.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace tidegate::runtime {
 
-// Names the descriptor in the environment of a worker. Set by the launcher.
+// Names the descriptor in the environment of a worker. Set by the agent.
 inline constexpr const char* state_variable = "TIDEGATE_STATE_FD";
 
 class state_file final : public state_memory {

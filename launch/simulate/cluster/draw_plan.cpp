@@ -122,8 +122,11 @@ void draw_keeping(const scenario& of, draws& chance, cluster_plan& plan) {
     script.keeps_from =
         chance.chance(0.7) ? 0 : chance.between<std::uint64_t>(0, script.clocks - 1);
     commits += script.clocks * plan.spec.jobs[job].workers;
-    if (of.mirror_every.high > 0)
+    if (of.mirror_every.high > 0) {
       plan.spec.jobs[job].state_mirror_every = draw(chance, of.mirror_every);
+      script.holds_early = chance.chance(0.3);
+      if (script.holds_early) script.keeps_from = chance.between<std::uint64_t>(1, 8);
+    }
   }
   constexpr std::uint64_t bytes_most = 400;
   const auto deaths = commits == 0 ? 0 : draw(chance, of.commit_deaths);

@@ -65,6 +65,7 @@ std::unique_ptr<process> host_processes::make(process_id id, const orders::start
     auto& memory = memories_[start.process.process];
     memory = prepare_memory(start, std::move(memory), spec.jobs[job].state_mirror_every > 0);
     if (start.joins) worker_keeping::begin_anew(world_, name.to_string());
+    if (start.moved) worker_keeping::moves(world_, name.to_string());
     return std::make_unique<worker>(world_, id, host, job, name.index, incarnation, memory);
   }
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,

@@ -33,6 +33,7 @@ struct worker_script {
   double pause = 0;  // clocks before which a worker stops for a while
   nanoseconds pause_max = 50 * millisecond;
   std::optional<std::uint64_t> keeps_from;  // the first clock at which a worker keeps state
+  bool holds_early = false;                 // it wants to before, in vain
 };
 
 enum class role : std::uint8_t { launcher, agent, coordinator, shard, aggregator, worker };

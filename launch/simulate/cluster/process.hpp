@@ -38,6 +38,9 @@ struct kept_record {
   // The epochs in which its clocks were last come to, by the first clock of each.
   std::map<std::uint64_t, std::uint32_t> epochs;
   bool is_lost = false;
+  bool has_moved = false;  // since then, to a host that has nothing of it
+  // The clock at which it went on after it has moved last.
+  std::optional<std::uint64_t> moved_at;
 };
 
 struct world {

@@ -251,6 +251,7 @@ void worker::ask_of_moves() {
 }
 
 void worker::keep_state() {
+  holds_ = true;
   begin([](auto& core, auto op, auto& out) { return core.keep_state(op, out); },
         [this](reply_code code) {
           if (code != reply_code::ok && !ended_) give_up("its state cannot be kept");

@@ -106,6 +106,7 @@ class worker final : public frame_process,
   actors::session_shell session_;
   bool asks_to_join_ = false;
   worker_keeping keeping_;
+  bool holds_ = false;    // pushes back, for what it keeps or wants to
   worker_tables tables_;  // before the shell, which reads it to its end
   std::unique_ptr<actors::worker_shell> shell_;
   policies::double_buffer half_;

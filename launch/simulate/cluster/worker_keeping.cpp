@@ -8,6 +8,7 @@
 #include "policies/agent/state_memory_plan.hpp"
 #include "policies/model/state_layout.hpp"
 #include "policies/worker/state_versions.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
@@ -49,12 +50,13 @@ void agents_memory::store(std::size_t offset, std::uint64_t word) {
 
 kept_bytes prepare_memory(const policies::agent_orders::start& start, kept_bytes before,
                           bool is_mirrored) {
-  const auto plan = policies::plan_state_memory(start, before != nullptr, is_mirrored);
+  const auto plan = policies::plan_state_memory(start, before != nullptr);
   if (!plan.is_new) return before;
   auto memory = std::make_shared<std::vector<std::byte>>(
       policies::state_memory_bytes(version_bytes), std::byte{});
   agents_memory fresh(memory);
   if (plan.has_history) fresh.store(policies::state_history_offset, 1);
+  if (!is_mirrored) return memory;
   for (const auto& image : start.state)
     static_cast<void>(policies::state_versions(fresh, version_bytes).restore(image));
   return memory;
@@ -79,6 +81,7 @@ void worker_keeping::enter(const policies::worker_welcome& welcome) {
   begun_ = is_used() ? begun_of_found(clock).value_or(clock) : std::max(*options_.first, clock);
   record.begun.insert(begun_);
   record.is_lost = kept_->is_lost();
+  if (std::exchange(record.has_moved, false)) record.moved_at = clock;
   if (std::exchange(record.epoch, welcome.epoch) == welcome.epoch) return;
   record.epochs.erase(record.epochs.lower_bound(clock), record.epochs.end());
   record.epochs[clock] = welcome.epoch;
@@ -115,9 +118,13 @@ void worker_keeping::check(const policies::worker_welcome& welcome) {
   if (!begun_of_found(clock)) fail("its state" + at + " is of another clock, or torn");
 }
 
-// What is copied is of clocks that are not far before this one.
+// What is copied is of clocks that are not far before this one. What the process on the lost
+// host has pushed may be applied any time after the next has begun elsewhere.
 bool worker_keeping::may_be_lost(std::uint64_t clock) const {
-  if (world_.plan.host_faults.empty()) return false;
+  const auto& record = world_.kept.at(owner_.name());
+  const bool is_late =
+      record.moved_at && clock <= *record.moved_at + runtime::limits::clocks_in_flight_max;
+  if (!record.has_moved && !is_late) return false;
   const auto every = options_.mirror_every;
   if (every <= 1) return every == 0;
   const auto newest = clock / every * every;
@@ -174,11 +181,11 @@ void worker_keeping::keep(std::uint64_t clock) {
       fail(kept.to_string());
 }
 
-void worker_keeping::commit(std::uint64_t version) {
+bool worker_keeping::commit(std::uint64_t version) {
   const auto number = world_.commits++;
   for (const auto& death : world_.plan.commit_deaths)
     if (death.commit == number) memory_->die_after(death.bytes);
-  kept_->commit(version);
+  return kept_->commit(version);
 }
 
 void worker_keeping::mirror(const policies::mirror_request& request) {

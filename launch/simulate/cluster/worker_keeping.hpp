@@ -80,6 +80,10 @@ class worker_keeping final : public policies::state_port {
 
   // The worker joins its job anew: of what it was nothing counts.
   static void begin_anew(world& where, const std::string& name) { where.kept[name] = {}; }
+  // It begins where nothing is that it has kept.
+  static void moves(world& where, const std::string& name) {
+    where.kept[name].has_moved = true;
+  }
   // The worker has memory. To be called before all that follow.
   void use(kept_bytes memory) { bytes_ = std::move(memory); }
   // The worker has been let in: checks what it finds.
@@ -91,7 +95,7 @@ class worker_keeping final : public policies::state_port {
   // The program keeps what is the state of the clock after this one.
   void keep(std::uint64_t clock);
   std::uint64_t mirror_every() const override { return options_.mirror_every; }
-  void commit(std::uint64_t version) override;
+  bool commit(std::uint64_t version) override;
   void mirror(const policies::mirror_request& request) override;
 
  private:

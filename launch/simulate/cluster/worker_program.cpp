@@ -152,16 +152,18 @@ void worker::note_push(std::vector<std::uint32_t> tables) {
                      {.tables = std::move(tables), .half = half(), .clock = clock_});
 }
 
+// What is kept first may be too much, so that pushes are held back and nothing is kept.
 void worker::keep() {
-  if (!keeping_.is_due(clock_)) return;
-  if (!keeping_.is_used()) keep_state();
+  const bool is_due = keeping_.is_due(clock_);
+  if ((is_due || script_.holds_early) && !holds_) keep_state();
+  if (!is_due) return;
   if (!ended_) keeping_.keep(clock_);
 }
 
 void worker::write_and_push() {
   const auto rate = rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
   // What waits for its pushes keeps before them.
-  const bool late = script_.way == worker_way::overlapped && keeping_.is_used();
+  const bool late = script_.way == worker_way::overlapped && holds_;
   if (!late) keep();
   std::vector<std::uint32_t> pushed;
   for (const auto id : ids_) {
@@ -210,7 +212,7 @@ void worker::write_and_push() {
   if (late) keep();
   if (script_.way == worker_way::overlapped) return end_clock();
   // As pending::wait does.
-  if (keeping_.is_used())
+  if (holds_)
     begin([](auto& core, auto op, auto& out) { return core.release(op, out); },
           [](reply_code) {});
 }

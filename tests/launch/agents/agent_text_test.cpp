@@ -25,7 +25,6 @@ policies::state_image some_state() {
           .has_history = true,
           .known_from = policies::state_image::never,
           .begun = 5,
-          .numbers = {8, 9},
           .versions = {{.number = 8, .clock = 40, .checksum = 1, .bytes = {}},
                        {.number = 9,
                         .clock = 41,

@@ -54,6 +54,33 @@ TEST(frame_connection, sends_more_than_there_is_room_for) {
   EXPECT_EQ(ends.near.awaits() & POLLOUT, 0);
 }
 
+TEST(frame_connection, keeps_no_more_than_is_unsent_where_there_is_always_something) {
+  two_ends ends;
+  frame_connection other(std::move(ends.far));
+  const std::string large(std::size_t{1} << 20U, 'x');
+  texts got;
+  texts none;
+  // The next text is there before the one before has left.
+  for (int i = 0; i < 100; ++i) {
+    ends.near.send(large);
+    while (got.size() < static_cast<std::size_t>(i)) {
+      ASSERT_TRUE(other.read(got));
+      ASSERT_TRUE(ends.near.read(none));
+    }
+    EXPECT_LT(ends.near.kept_bytes(), 5 * large.size());
+  }
+}
+
+TEST(frame_connection, says_that_a_part_of_a_text_has_come) {
+  two_ends ends;
+  texts got;
+  EXPECT_FALSE(ends.near.take_sign());
+  ends.write(std::string("\3\0\0\0o", 5));
+  EXPECT_TRUE(ends.near.read(got));
+  EXPECT_TRUE(ends.near.take_sign());
+  EXPECT_FALSE(ends.near.take_sign());
+}
+
 TEST(frame_connection, hands_over_what_came_before_the_end) {
   two_ends ends;
   ends.write(std::string("\2\0\0\0ab\2\0\0\0c", 11));

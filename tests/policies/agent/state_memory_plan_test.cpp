@@ -9,13 +9,12 @@ namespace {
 struct memory_case {
   agent_orders::start start;
   bool has_memory = false;
-  bool is_mirrored = false;
   bool is_new = false;
   bool has_history = false;
 };
 
 void expect(const memory_case& of) {
-  const auto plan = plan_state_memory(of.start, of.has_memory, of.is_mirrored);
+  const auto plan = plan_state_memory(of.start, of.has_memory);
   EXPECT_EQ(plan.is_new, of.is_new);
   if (of.is_new) {
     EXPECT_EQ(plan.has_history, of.has_history);
@@ -33,20 +32,10 @@ TEST(state_memory_plan, is_new_where_nothing_is_there_or_what_is_there_is_of_no_
   expect({.start = {.process = {3, 2}, .moved = true}, .has_memory = true, .is_new = true});
 }
 
-TEST(state_memory_plan, knows_of_no_state_before_where_a_copy_would_tell) {
-  // Of an earlier launcher's time, or of a host whose state was not copied.
+// Of an earlier launcher's time, or of another host.
+TEST(state_memory_plan, does_not_pretend_to_know_what_was_before) {
   expect({.start = {.process = {3, 1}, .epoch = 2}, .is_new = true});
   expect({.start = {.process = {3, 2}, .moved = true}, .is_new = true});
-  expect({.start = {.process = {3, 2}, .moved = true},
-          .is_mirrored = true,
-          .is_new = true,
-          .has_history = true});
-  expect({.start = {.process = {3, 2}, .epoch = 2, .moved = true},
-          .is_mirrored = true,
-          .is_new = true});
-  expect({.start = {.process = {3, 2}, .moved = true, .state = {{.epoch = 1}}},
-          .is_mirrored = true,
-          .is_new = true});
 }
 
 }  // namespace

@@ -37,8 +37,10 @@ class launched {
     return run;
   }
 
-  // The next process that is started does not start.
-  void cannot_start(const std::string& name) { unstartable_ = name; }
+  // So many of its next starts fail.
+  void cannot_start(const std::string& name, int starts = 1'000) {
+    unstartable_ = {name, starts};
+  }
 
   // What comes of putting epochs on record from now on.
   void has_disk(runtime::status disk) { disk_ = std::move(disk); }
@@ -334,7 +336,7 @@ class launched {
     if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, disk_, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
     if (start == nullptr) return;
-    if (name_of(start->process) == unstartable_)
+    if (name_of(start->process) == unstartable_.first && unstartable_.second-- > 0)
       core_.could_not_start(now_, start->process, "no memory", out_);
     else
       core_.started(now_, start->process, out_);
@@ -389,7 +391,7 @@ class launched {
   launch_core core_;
   launch_effects out_;
   lines seen_;
-  std::string unstartable_;
+  std::pair<std::string, int> unstartable_;
   runtime::status disk_;
   std::uint64_t polls_ = 0;
   std::int64_t now_ = 1'000'000'000;

@@ -40,6 +40,18 @@ TEST(launch_hosts, a_process_goes_home_when_its_host_is_back) {
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 on b without its memory"));
 }
 
+TEST(launch_hosts, a_process_is_without_its_memory_until_it_has_started_where_it_is_now) {
+  auto run = launched::on_hosts(three_hosts, {0, 1});
+  run.cannot_start("worker-mlp-1", 1);
+  run.host_is_lost(1);
+  run.host_is_up(1);
+  run.says({running("mlp")});
+  run.pass_ms(5000);
+  const auto seen = run.seen();
+  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 on b without its memory"));
+  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 3 on b without its memory"));
+}
+
 TEST(launch_hosts, a_host_takes_as_many_as_it_has_room_for) {
   auto run = launched::on_hosts(
       {{.name = "a", .room = 0}, {.name = "b", .room = {}}, {.name = "c", .room = 1}},

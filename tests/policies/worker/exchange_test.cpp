@@ -186,5 +186,33 @@ TEST(worker_exchange, a_run_beyond_the_part_is_ignored) {
   EXPECT_TRUE(out.dones.empty());
 }
 
+// What has waited until the worker's state is copied may have been answered meanwhile, of what
+// the process before has sent.
+TEST(worker_exchange, of_what_is_sent_late_what_is_answered_is_left_out) {
+  auto core = make_core();
+  worker_effects out;
+  const std::vector<std::uint32_t> three{3};
+  ASSERT_EQ(core.exchange(three, 7, out), errc::ok);
+  const auto sends = std::exchange(out.sends, {});
+  const auto is_of_use = [&](kind of, std::uint32_t table) {
+    for (const auto& send : sends)
+      if (send.kind == of && send.table == table) return core.tables().is_of_use(send);
+    ADD_FAILURE() << "no such send";
+    return false;
+  };
+  EXPECT_TRUE(is_of_use(kind::push, 3));
+  EXPECT_TRUE(is_of_use(kind::skip, 4));
+  ack_all(core, 0, out);
+  EXPECT_TRUE(is_of_use(kind::push, 3)) << "it asks for the parameters, too";
+  EXPECT_FALSE(is_of_use(kind::skip, 4));
+  for (const std::uint32_t chunk : {0, 1}) {
+    const auto request = sends.back().request;
+    core.begin_reply(3, chunk);
+    core.on_reply(3, chunk, {.request = request, .code = reply_code::ok, .min_clock = 1}, out);
+  }
+  ASSERT_EQ(out.dones.size(), 1U);
+  EXPECT_FALSE(is_of_use(kind::push, 3));
+}
+
 }  // namespace
 }  // namespace tidegate::policies

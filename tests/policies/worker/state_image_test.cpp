@@ -13,11 +13,10 @@ constexpr std::size_t kept_bytes = 256;
 // A worker on a host, whose state is copied where the test says so.
 class host_of_worker {
  public:
-  host_of_worker(std::uint64_t clock, std::uint32_t epoch, const state_image& image = {})
-      : memory_(kept_bytes, image.epoch == 0 && epoch == 1) {
-    if (image.epoch != 0) {
-      EXPECT_TRUE(state_versions(memory_, kept_bytes).restore(image).ok());
-    }
+  host_of_worker(std::uint64_t clock, std::uint32_t epoch,
+                 const state_image& image = {.has_history = true})
+      : memory_(kept_bytes, false) {
+    EXPECT_TRUE(state_versions(memory_, kept_bytes).restore(image).ok());
     begin(clock, epoch);
   }
 
@@ -105,6 +104,31 @@ TEST(state_image, what_is_written_anew_takes_the_place_of_the_copy_of_its_clock)
   EXPECT_EQ(host_of_worker(5, 1, mirror.image()).found(), "5");
 }
 
+// It joined its job, say, and its host was lost before anything was copied.
+TEST(state_image, a_worker_that_begins_anew_is_known_to_have_none) {
+  state_mirror mirror;
+  mirror.begin_anew();
+  EXPECT_EQ(host_of_worker(7, 3, mirror.image()).found(), "none");
+  EXPECT_EQ(host_of_worker(7, 3, state_image{}).found(), "lost");
+}
+
+TEST(state_image, of_larger_memory_is_refused) {
+  torn_memory memory(kept_bytes);
+  state_image image{.epoch = 1};
+  image.versions.push_back({.number = 1, .clock = 1, .bytes = {}});
+  image.versions.back().bytes.resize(kept_bytes + 8);
+  EXPECT_EQ(state_versions(memory, kept_bytes).restore(image).code(),
+            runtime::errc::over_limit);
+  EXPECT_EQ(memory.written, 0U + sizeof(std::uint64_t)) << "but for the history";
+}
+
+TEST(state_image, nothing_is_committed_and_copied_before_anything_is_kept) {
+  host_of_worker first(0, 1);
+  EXPECT_FALSE(first.kept().commit(1));
+  first.commit(2);
+  EXPECT_TRUE(first.kept().commit(3));
+}
+
 // The job comes to those clocks anew.
 TEST(state_image, copies_of_an_epoch_that_is_over_are_gone) {
   state_mirror mirror;
@@ -114,6 +138,8 @@ TEST(state_image, copies_of_an_epoch_that_is_over_are_gone) {
     first.copy(clock, mirror);
   }
   first.begin(5, 2);
+  // The agent looks late: the worker has gone on meanwhile.
+  first.commit(6);
   first.copy(5, mirror);
   EXPECT_EQ(host_of_worker(5, 2, mirror.image()).found(), "5");
   EXPECT_EQ(host_of_worker(6, 2, mirror.image()).found(), "lost");

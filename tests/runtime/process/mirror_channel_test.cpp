@@ -40,6 +40,27 @@ TEST(mirror_channel, ends_the_wait_of_a_worker_whose_agent_is_gone) {
   worker.ask({.number = 1});  // of nobody, and no harm
 }
 
+TEST(mirror_channel, ends_for_an_agent_whose_worker_has_ended_it) {
+  auto ends = mirror_channel::make();
+  ASSERT_TRUE(ends);
+  auto& agent = ends->first;
+  mirror_line worker(std::move(ends->second), 1);
+  worker.ask({.number = 1});
+  worker.end();
+  EXPECT_TRUE(agent.read()) << "what was asked before";
+  EXPECT_TRUE(agent.is_open());
+  EXPECT_FALSE(agent.read());
+  EXPECT_FALSE(agent.is_open()) << "or it would be readable for ever";
+  agent.answer(1);
+}
+
+TEST(mirror_channel, a_worker_that_does_not_listen_holds_up_nobody) {
+  auto ends = mirror_channel::make();
+  ASSERT_TRUE(ends);
+  for (std::uint64_t number = 0; number < 100'000; ++number) ends->first.answer(number);
+  EXPECT_TRUE(ends->first.is_open());
+}
+
 TEST(mirror_channel, a_listener_hears_answers_until_it_ends) {
   auto ends = mirror_channel::make();
   ASSERT_TRUE(ends);

@@ -1,4 +1,4 @@
-#include "launch/agents/state_image_text.hpp"
+#include "launch/agents/state_image_json.hpp"
 
 #include "policies/model/state_layout.hpp"
 
@@ -8,8 +8,7 @@ json image_json(const policies::state_image& image) {
   json all{{"epoch", image.epoch},
            {"has_history", image.has_history},
            {"known_from", image.known_from},
-           {"begun", image.begun},
-           {"numbers", image.numbers}};
+           {"begun", image.begun}};
   all["versions"] = json::array();
   for (const auto& version : image.versions) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(version.bytes.data());
@@ -39,10 +38,6 @@ policies::state_image image_of(const json& from) {
                               .has_history = flag_of(from, "has_history"),
                               .known_from = number_of<std::uint64_t>(from, "known_from"),
                               .begun = number_of<std::uint64_t>(from, "begun")};
-  for (const auto& number : from.at("numbers")) {
-    if (!number.is_number_unsigned()) throw bad_field("numbers");
-    image.numbers.push_back(number.get<std::uint64_t>());
-  }
   for (const auto& version : from.at("versions")) image.versions.push_back(version_of(version));
   if (image.versions.size() > policies::state_slots) throw bad_field("versions");
   return image;
