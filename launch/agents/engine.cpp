@@ -123,6 +123,10 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
 runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec& spec,
                                                     const variables& environment) {
   if (spec.engine == engine_kind::local) return spec;
+  if (spec.engine == engine_kind::ray)
+    return runtime::fail(errc::unavailable,
+                         "cluster.engine is ray, whose actors hold the agents of hosts: launch "
+                         "it from Python, with tidegate.ray.launch(\"cluster.yaml\")");
   const auto facts =
       spec.engine == engine_kind::slurm ? find_slurm(environment) : find_mpi(spec);
   if (!facts) return runtime::fail(facts.error());

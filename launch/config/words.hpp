@@ -18,7 +18,8 @@ using word_of = std::pair<std::string_view, Enum>;
 inline constexpr word_of<policies::engine_kind> engine_words[] = {
     {"local", policies::engine_kind::local},
     {"slurm", policies::engine_kind::slurm},
-    {"mpi", policies::engine_kind::mpi}};
+    {"mpi", policies::engine_kind::mpi},
+    {"ray", policies::engine_kind::ray}};
 
 inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"auto", policies::transport_kind::automatic},

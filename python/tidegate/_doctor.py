@@ -48,7 +48,8 @@ def _python() -> Iterator[Finding]:
     yield "python", here, None if sys.version_info >= (3, 10) else "3.10 or newer is needed"
     for name, use, needed in (("numpy", "arrays", True), ("nanobind-backend", "the native library", True),
                               ("cloudpickle", "tidegate.spawn", True), ("torch", "tidegate.torch", False),
-                              ("jax", "tidegate.jax", False), ("optax", "tidegate.jax", False)):
+                              ("jax", "tidegate.jax", False), ("optax", "tidegate.jax", False),
+                              ("ray", "tidegate.ray", False)):
         try:
             yield name, importlib.metadata.version(name), None
         except importlib.metadata.PackageNotFoundError:

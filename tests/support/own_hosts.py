@@ -289,3 +289,30 @@ PartitionName=all Nodes=h[2-{count}] Default=YES MaxTime=INFINITE DefaultTime=10
     def remove(self):
         super().remove()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class RayHosts(OwnHosts):
+    """A cluster of Ray: its head on host 1, and a raylet on each. `python`: one that has ray."""
+
+    HEALTH = {"RAY_health_check_initial_delay_ms": 0, "RAY_health_check_period_ms": 1000, "RAY_health_check_timeout_ms": 2000,
+              "RAY_health_check_failure_threshold": 3, "RAY_USAGE_STATS_ENABLED": 0, "RAY_DISABLE_IMPORT_WARNING": 1}
+    python = os.environ.get("TIDEGATE_RAY_PYTHON", "")
+    package = ""  # the folder that has the package tidegate
+
+    def __enter__(self):
+        if not self.python:
+            raise NotHere("no Python with ray is named (TIDEGATE_RAY_PYTHON)")
+        return super().__enter__()
+
+    def command(self, host, command, **variables):
+        # Nothing is written beside sources: the files below the hosts' own must not change.
+        return super().command(host, command, **self.HEALTH, PYTHONPATH=self.package, PYTHONDONTWRITEBYTECODE=1, **variables)
+
+    def make(self):
+        super().make()
+        ray = str(pathlib.Path(self.python).with_name("ray"))
+        common = ["--num-cpus=1", "--num-gpus=0", "--object-store-memory=80000000", "--disable-usage-stats"]
+        self.run(1, [ray, "start", "--head", f"--node-ip-address={self.address(1)}", "--port=6379", "--include-dashboard=false",
+                     *common])
+        for host in list(self.all())[1:]:
+            self.run(host, [ray, "start", f"--address={self.address(1)}:6379", f"--node-ip-address={self.address(host)}", *common])

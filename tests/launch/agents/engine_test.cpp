@@ -100,6 +100,9 @@ TEST(engine, is_not_asked_where_there_is_no_allocation) {
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message(), HasSubstr("this is no allocation of Slurm"));
   EXPECT_TRUE(on_engine(cluster(engine_kind::local), {}));
+  const auto ray = on_engine(cluster(engine_kind::ray), {});
+  ASSERT_FALSE(ray);
+  EXPECT_THAT(ray.error().message(), HasSubstr("tidegate.ray.launch(\"cluster.yaml\")"));
   auto mpi = cluster(engine_kind::mpi);
   mpi.engine_program = "no_such_mpirun";
   const auto missing = on_engine(mpi, {});

@@ -243,6 +243,7 @@ TEST(bad_hosts, are_refused) {
   EXPECT_THAT(with("hosts: {a: {key: k}}"),
               HasSubstr("cluster.hosts.a.key: is of no use without ssh"));
   EXPECT_EQ(with("engine: slurm"), "accepted");
+  EXPECT_EQ(with("engine: ray"), "accepted");
   EXPECT_EQ(with("engine: mpi, hosts: {a: {}, b: {}}"), "accepted") << "their names will do";
   EXPECT_THAT(with("engine: mpi"), HasSubstr("mpi needs the hosts by name"));
   EXPECT_THAT(with("engine: slum"), HasSubstr("cluster.engine"));
