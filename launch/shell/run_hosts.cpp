@@ -134,8 +134,14 @@ void run_hosts::act(const launch_effects::start& start) {
                         .spare = start.spare,
                         .coordinator_port = coordinator_port_};
   if (start.joins || is_first_life(start)) mirrors_[start.process].begin_anew();
-  if (const auto mirror = mirrors_.find(start.process); mirror != mirrors_.end() && start.moved)
+  if (const auto mirror = mirrors_.find(start.process);
+      mirror != mirrors_.end() && start.moved) {
     content.state = {mirror->second.image()};
+    if (const auto clock = mirror->second.newest_clock())
+      world_.event("state_moved", name.to_string() + " to host " +
+                                      contacts_[start.host].name() +
+                                      ", with what it kept at clock " + std::to_string(*clock));
+  }
   order(start.host, content);
   if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
     order(start.host, content);

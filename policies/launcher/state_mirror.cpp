@@ -29,4 +29,11 @@ void state_mirror::take(state_image image) {
   image_.versions = std::move(versions);
 }
 
+std::optional<std::uint64_t> state_mirror::newest_clock() const {
+  std::optional<std::uint64_t> newest;
+  for (const auto& version : image_.versions)
+    newest = std::max(newest, std::optional(version.clock));
+  return newest;
+}
+
 }  // namespace tidegate::policies

@@ -4,6 +4,9 @@
 // up to its own. A value; one thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "policies/model/state_image.hpp"
 
 namespace tidegate::policies {
@@ -17,6 +20,8 @@ class state_mirror {
   // goes on. Otherwise versions stay that the memory has overwritten, as those after them may
   // not have been copied.
   void take(state_image image);
+  // Returns the latest clock of a version that is here.
+  std::optional<std::uint64_t> newest_clock() const;
   // Returns what another host is to begin with.
   const state_image& image() const noexcept { return image_; }
 

@@ -55,6 +55,10 @@ class MirroredState(FaultTest, BridgedHostsTest):
             wait_until(lambda: self.count_events(run, "replica_in_sync") >= 3 + number, 30, f"in sync; {run.output}")
         self.assert_each_push_once(run, clocks)
         self.assertEqual(len(self.details(run, "host_lost")), 3, run.events_text())
+        # Two workers of each host that was lost, each to another one and home again.
+        moved = self.details(run, "state_moved")
+        self.assertGreaterEqual(len(moved), 6, moved)
+        self.assertRegex(moved[0], r"^worker-job-[23] to host [abc], with what it kept at clock \d+$")
         self.assertNotIn("state is lost", self.logs(run))
 
     def test_a_host_that_is_cut_off(self):

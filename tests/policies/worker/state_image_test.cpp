@@ -55,6 +55,7 @@ TEST(state_image, another_host_has_every_version_that_a_successor_may_need) {
                 std::to_string(clock - back));
   }
   EXPECT_EQ(mirror.image().versions.size(), state_slots);
+  EXPECT_EQ(mirror.newest_clock(), 9U);
 }
 
 TEST(state_image, a_worker_that_has_kept_nothing_is_known_to_have_none) {
