@@ -2,9 +2,9 @@
 // meanwhile, which waits.
 //
 // Copied are the version at which a process resumes, the first that it commits, and those of
-// every so many clocks. No frame leaves before they are there. So a process of
-// this worker on another host, which knows the copies alone, finds the version of each of those
-// clocks up to its own, and knows whether there was any state at all
+// every so many clocks. No push, skip, pull, call or farewell leaves before they are there. So
+// a process of this worker on another host, which knows the copies alone, finds the version of
+// each of those clocks up to its own, and knows whether there was any state at all
 // (docs/decisions/0021-worker-state.md, (i)). Plain state. One thread. Once warm, nothing
 // allocates.
 #pragma once

@@ -8,7 +8,7 @@ sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parents[1]
 from faults import *
 from bridged_hosts import BridgedHostsTest
 
-UNREACHABLE = 6
+UNREACHABLE = 10  # seconds: a launcher that waits for a disk says nothing to its agents meanwhile
 WORKERS = 6
 
 
