@@ -39,9 +39,7 @@ class session_state final : public policies::state_port {
   std::vector<std::string> names() const;
 
   bool commit(std::uint64_t version) override;
-  void mirror(const policies::mirror_request& request) override {
-    line_->ask({.number = request.number, .version = request.version});
-  }
+  void mirror(const runtime::mirror_request& request) override { line_->ask(request); }
   std::uint64_t mirror_every() const override { return line_ ? line_->every() : 0; }
 
  private:

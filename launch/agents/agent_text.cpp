@@ -62,8 +62,7 @@ json to_json(const orders::start& order) {
   all["epoch"] = order.epoch;
   all["joins"] = order.joins;
   all["moved"] = order.moved;
-  all["state"] = json::array();
-  for (const auto& image : order.state) all["state"].push_back(image_json(image));
+  all["state"] = order.state ? image_json(*order.state) : json();
   all["spare"] = order.spare;
   all["coordinator_port"] = order.coordinator_port;
   return all;
@@ -102,8 +101,8 @@ json to_json(const orders::leave&) {
 orders::start start_of(const json& from) {
   const auto role = policies::role_of(text_of(from, "role"));
   if (!role) throw bad_field("role");
-  std::vector<policies::state_image> state;
-  for (const auto& image : from.at("state")) state.push_back(image_of(image));
+  std::optional<policies::state_image> state;
+  if (const auto& image = from.at("state"); !image.is_null()) state = image_of(image);
   return {.process = process_of(from),
           .name = {.role = *role,
                    .job = text_of(from, "job"),

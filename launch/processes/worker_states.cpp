@@ -54,13 +54,13 @@ runtime::expected<std::unique_ptr<state_file>> worker_states::make(
   if (has_history)
     if (auto put = file->put(policies::state_history_offset, 1); !put.ok())
       return runtime::fail(std::move(put));
-  auto made = std::make_unique<state_file>(std::move(*file));
-  if (!is_mirrored(job)) return made;
-  if (auto mapped = made->map(); !mapped.ok()) return runtime::fail(std::move(mapped));
-  for (const auto& image : start.state)
-    if (auto restored = versions_in(*made).restore(image); !restored.ok())
+  auto memory = std::make_unique<state_file>(std::move(*file));
+  if (!is_mirrored(job)) return memory;
+  if (auto mapped = memory->map(); !mapped.ok()) return runtime::fail(std::move(mapped));
+  if (start.state)
+    if (auto restored = versions_in(*memory).restore(*start.state); !restored.ok())
       return runtime::fail(std::move(restored));
-  return made;
+  return memory;
 }
 
 void worker_states::started(policies::process_number process) {

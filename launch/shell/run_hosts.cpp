@@ -112,16 +112,6 @@ void run_hosts::act(const host_effects::down& host, launch_effects& out) {
   core_.host_down(now_, host.host, host.why, out);
 }
 
-namespace {
-
-// No launcher was there before.
-bool is_first_life(const policies::launch_effects::start& start) {
-  constexpr std::uint32_t first_epoch = 1;
-  return start.epoch == first_epoch && start.incarnation == 1;
-}
-
-}  // namespace
-
 void run_hosts::act(const launch_effects::start& start) {
   const auto& name = core_.processes()[start.process];
   world_.starting(name);
@@ -133,10 +123,10 @@ void run_hosts::act(const launch_effects::start& start) {
                         .moved = start.moved,
                         .spare = start.spare,
                         .coordinator_port = coordinator_port_};
-  if (start.joins || is_first_life(start)) mirrors_[start.process].begin_anew();
+  if (content.has_no_past()) mirrors_[start.process].begin_anew();
   if (const auto mirror = mirrors_.find(start.process);
       mirror != mirrors_.end() && start.moved) {
-    content.state = {mirror->second.image()};
+    content.state = mirror->second.image();
     if (const auto clock = mirror->second.newest_clock())
       world_.event("state_moved", name.to_string() + " to host " +
                                       contacts_[start.host].name() +

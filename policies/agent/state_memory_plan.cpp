@@ -5,12 +5,10 @@
 namespace tidegate::policies {
 
 state_memory_plan plan_state_memory(const agent_orders::start& start, bool has_memory) {
-  constexpr std::uint32_t first_epoch = 1;
   const bool is_of_use =
       !start.moved || runtime::is_planted(runtime::planted_bug::state_of_an_earlier_stay);
-  const bool is_first = start.epoch == first_epoch && start.process.incarnation == 1;
   return {.is_new = !has_memory || start.joins || !is_of_use,
-          .has_history = start.joins || is_first};
+          .has_history = start.has_no_past()};
 }
 
 }  // namespace tidegate::policies

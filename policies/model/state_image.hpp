@@ -32,15 +32,6 @@ struct state_image {
   friend bool operator==(const state_image&, const state_image&) = default;
 };
 
-// What a worker asks to be copied from its host to the launcher: what its memory says of the
-// versions, and the version of a clock, if there is one.
-struct mirror_request {
-  std::uint64_t number = 0;  // counts the requests of a process from 1
-  std::uint64_t version = 0;
-
-  friend bool operator==(const mirror_request&, const mirror_request&) = default;
-};
-
 // The most that a worker may keep that is copied: a message of an agent has it whole.
 inline constexpr std::uint64_t mirrored_state_bytes_max = std::uint64_t{16} << 20U;
 inline constexpr std::uint64_t state_mirror_every_max = 1'000'000;

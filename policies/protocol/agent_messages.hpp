@@ -14,9 +14,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
@@ -47,11 +47,17 @@ struct start {
   // It was on another host the last time, or this one was lost since: what it has kept here is
   // out of date.
   bool moved = false;
-  // What the launcher keeps of the state of a worker that has moved: an image, or nothing.
-  std::vector<state_image> state = {};
+  // What the launcher keeps of the state of a worker that has moved.
+  std::optional<state_image> state = {};
   spare_number spare = no_spare;
   // Where the coordinator of this epoch listens; 0: it has not said so.
   std::uint16_t coordinator_port = 0;
+
+  // Returns true if nothing that the process may have kept before counts: it joins, or no
+  // launcher and no process of its name was there before.
+  bool has_no_past() const noexcept {
+    return joins || (epoch == 1 && process.incarnation == 1);
+  }
 };
 // Start a process of the job's program that waits for a place; or have a spare that can make
 // copies of itself make one. `spare_ready` or `spare_ended` follows.

@@ -11,18 +11,18 @@ namespace tidegate::policies {
 using runtime::is_planted;
 using runtime::planted_bug;
 
-mirror_request mirror_gate::begin(std::uint64_t every, std::uint64_t clock) {
+runtime::mirror_request mirror_gate::begin(std::uint64_t every, std::uint64_t clock) {
   every_ = every;
   return {.number = ++asked_, .version = clock};
 }
 
-std::optional<mirror_request> mirror_gate::committed(std::uint64_t version) {
+std::optional<runtime::mirror_request> mirror_gate::committed(std::uint64_t version) {
   if (!is_used()) return {};
   const bool is_first = !std::exchange(has_committed_, true) &&
                         !is_planted(planted_bug::first_version_not_mirrored);
   if (!is_first && version % every_ != 0) return {};
   TIDEGATE_RARE("worker: pushes wait until the state is copied");
-  return mirror_request{.number = ++asked_, .version = version};
+  return runtime::mirror_request{.number = ++asked_, .version = version};
 }
 
 void mirror_gate::mirrored(std::uint64_t number) {

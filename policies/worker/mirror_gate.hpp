@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "policies/model/state_image.hpp"
 #include "policies/worker/effects.hpp"
+#include "runtime/base/mirror_request.hpp"
 
 namespace tidegate::policies {
 
@@ -22,11 +22,11 @@ class mirror_gate {
  public:
   // The process has resumed at this clock. `every`: versions of how many clocks to copy one of;
   // not 0.
-  mirror_request begin(std::uint64_t every, std::uint64_t clock);
+  runtime::mirror_request begin(std::uint64_t every, std::uint64_t clock);
   // Returns true if state is copied at all.
   bool is_used() const noexcept { return every_ > 0; }
   // A version is committed. Returns what to ask for, if it is to be copied.
-  std::optional<mirror_request> committed(std::uint64_t version);
+  std::optional<runtime::mirror_request> committed(std::uint64_t version);
   // The launcher has what this request asked for, and what those before it did.
   void mirrored(std::uint64_t number);
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "policies/model/state_image.hpp"
+#include "runtime/base/mirror_request.hpp"
 
 namespace tidegate::policies {
 
@@ -18,7 +18,7 @@ class state_port {
   // returns. Returns false, and writes no version, if the worker keeps nothing yet.
   virtual bool commit(std::uint64_t version) = 0;
   // Asks the agent of this host for a copy (mirror_gate.hpp); client_core::mirrored() follows.
-  virtual void mirror(const mirror_request& request) = 0;
+  virtual void mirror(const runtime::mirror_request& request) = 0;
 };
 
 }  // namespace tidegate::policies

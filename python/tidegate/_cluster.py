@@ -123,16 +123,19 @@ def _policy_of(text: str) -> dict[str, Any]:
     return {"policy": match[1]} if match[1] else {"policy": "ssp", "staleness": int(match[2])}
 
 
-def _set_options(values: Settings) -> list[str]:
+def _words_of(values: Settings) -> list[str]:
+    """Each setting as ``key=value``."""
     if values is None:
         return []
     if isinstance(values, Mapping):
-        words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items()]
-    elif isinstance(values, str):
+        return [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items()]
+    if isinstance(values, str):
         raise InvalidArgumentError("set is a map, or a list of texts like 'jobs.mlp.workers=8'")
-    else:
-        words = list(values)
-    return [option for word in words for option in ("--set", word)]
+    return list(values)
+
+
+def _set_options(values: Settings) -> list[str]:
+    return [option for word in _words_of(values) for option in ("--set", word)]
 
 
 def _pickled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:

@@ -15,13 +15,13 @@ namespace tidegate::runtime {
 namespace {
 
 // An end that is gone is the death of the other process, of which others tell.
-void send_message(int fd, const mirror_message& message, int flags = 0) {
+void send_message(int fd, const mirror_request& message, int flags = 0) {
   while (::send(fd, &message, sizeof message, MSG_NOSIGNAL | flags) < 0 && errno == EINTR) {
   }
 }
 
-std::optional<mirror_message> receive_message(int fd, int flags) {
-  mirror_message message;
+std::optional<mirror_request> receive_message(int fd, int flags) {
+  mirror_request message;
   ssize_t got = 0;
   do {
     got = ::recv(fd, &message, sizeof message, flags);
@@ -78,7 +78,7 @@ expected<std::pair<mirror_channel, unique_fd>> mirror_channel::make() {
   return std::pair(mirror_channel(unique_fd(ends[0])), unique_fd(ends[1]));
 }
 
-std::optional<mirror_message> mirror_channel::read() {
+std::optional<mirror_request> mirror_channel::read() {
   errno = 0;
   const auto request = receive_message(fd_.get(), MSG_DONTWAIT);
   if (!request && errno != EAGAIN) fd_.reset();
@@ -96,7 +96,7 @@ expected<std::shared_ptr<mirror_line>> mirror_line::of_process() {
   return line;
 }
 
-void mirror_line::ask(mirror_message request) {
+void mirror_line::ask(mirror_request request) {
   send_message(fd_.get(), request);
 }
 

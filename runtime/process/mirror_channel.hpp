@@ -1,7 +1,7 @@
 // The line between a worker that keeps state and the agent of its host: the worker asks that
 // what its memory has now be copied to the launcher, and hears when that is done. A pair of
-// sockets, of which the worker inherits an end. Messages are two words: a number that counts
-// the requests, and what it is about.
+// sockets, of which the worker inherits an end. An answer is a request of which the number
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/mirror_request.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -22,11 +23,6 @@ namespace tidegate::runtime {
 inline constexpr const char* mirror_variable = "TIDEGATE_STATE_MIRROR";
 std::string mirror_text(int fd, std::uint64_t every);
 
-struct mirror_message {
-  std::uint64_t number = 0;
-  std::uint64_t version = 0;  // of a request: the clock of the version to copy
-};
-
 // The agent's end. One thread; nothing here waits.
 class mirror_channel {
  public:
@@ -36,7 +32,7 @@ class mirror_channel {
   int fd() const noexcept { return fd_.get(); }
   // Returns the next request, if one is there. Closes the channel once the worker's end is
   // gone.
-  std::optional<mirror_message> read();
+  std::optional<mirror_request> read();
   bool is_open() const noexcept { return static_cast<bool>(fd_); }
   // Tells the worker that all requests up to this number are carried out.
   void answer(std::uint64_t number);
@@ -57,7 +53,7 @@ class mirror_line {
 
   // Versions of how many clocks to copy one of.
   std::uint64_t every() const noexcept { return every_; }
-  void ask(mirror_message request);
+  void ask(mirror_request request);
   // Waits for an answer, and returns its number; nothing once the line has ended.
   std::optional<std::uint64_t> await_answer();
   void end();

@@ -49,10 +49,6 @@ class Ray(EngineTest):
         actor = next(pid for pid, command in hosts.processes(host).items() if command.startswith("ray::AgentHolder"))
         hosts.run(host, ["kill", "-9", actor])
 
-    def wait_for_host(self, run, host):
-        """Its next agent finds what one that was killed has left, and takes it along in the end."""
-        wait_until(lambda: host in run.events("host_back"), 30, run.account)
-
     def assert_nothing_left(self, hosts, lost=()):
         self.assert_nothing_runs(hosts, lost)
         for host in hosts.all():
@@ -71,18 +67,14 @@ class Ray(EngineTest):
             self.assertEqual({process.get("host") for process in run.listed()}, {None, "h2", "h3"})
             self.kill(hosts, run, "worker", 3)
             self.assert_well(run, expected, hosts)
-        with self.subTest("an agent dies"):
-            self.clear(hosts)
-            run = self.begun(hosts, self.spec(hosts, 200, 40000, engine="ray"))
-            self.kill_agent(hosts, 2)
-            self.wait_for_host(run, "h2")
-            self.assert_well(run, expected, hosts)
-        with self.subTest("an actor dies"):
-            self.clear(hosts)
-            run = self.begun(hosts, self.spec(hosts, 200, 40000, engine="ray"))
-            self.kill_actor(hosts, 3)
-            self.wait_for_host(run, "h3")
-            self.assert_well(run, expected, hosts)
+        for victim, kill, host in (("an agent", self.kill_agent, 2), ("an actor", self.kill_actor, 3)):
+            with self.subTest(f"{victim} dies"):
+                self.clear(hosts)
+                run = self.begun(hosts, self.spec(hosts, 200, 40000, engine="ray"))
+                kill(hosts, host)
+                # The next agent finds what one that was killed has left, and takes it along in the end.
+                wait_until(lambda: f"h{host}" in run.events("host_back"), 30, run.account)
+                self.assert_well(run, expected, hosts)
         with self.subTest("the program that launches is killed"):
             self.clear(hosts)
             run = self.begun(hosts, self.spec(hosts, 200, 20000, engine="ray"))

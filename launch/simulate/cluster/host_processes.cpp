@@ -177,7 +177,7 @@ void host_processes::signal(const launch::launched_process& process,
 }
 
 void host_processes::asks_to_mirror(world& where, process_id id,
-                                    const policies::mirror_request& request) {
+                                    const runtime::mirror_request& request) {
   const auto parent = where.parents.find(id);
   if (parent == where.parents.end()) return;
   parent->second->owner_.after(
@@ -186,7 +186,7 @@ void host_processes::asks_to_mirror(world& where, process_id id,
 }
 
 // As the memory is now: the worker may have written to it since it asked.
-void host_processes::mirror(process_id id, const policies::mirror_request& request) {
+void host_processes::mirror(process_id id, const runtime::mirror_request& request) {
   for (const auto& [number, process] : children_) {
     if (process.id != id) continue;
     owner_.happened(reports::state{.process = {number, process.incarnation},

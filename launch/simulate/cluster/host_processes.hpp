@@ -13,6 +13,7 @@
 
 #include "launch/shell/host_port.hpp"
 #include "launch/simulate/cluster/process.hpp"
+#include "runtime/base/mirror_request.hpp"
 
 namespace tidegate::sim {
 
@@ -40,7 +41,7 @@ class host_processes final : public launch::process_port {
   static void exits(world& where, process_id id, const runtime::status& why);
   // A worker asks for a copy of its state.
   static void asks_to_mirror(world& where, process_id id,
-                             const policies::mirror_request& request);
+                             const runtime::mirror_request& request);
   // One of them is gone.
   void lost(process_id id);
   // Their agent is gone: so are they.
@@ -75,7 +76,7 @@ class host_processes final : public launch::process_port {
     bool can_copy = false;
   };
 
-  void mirror(process_id id, const policies::mirror_request& request);
+  void mirror(process_id id, const runtime::mirror_request& request);
   std::unique_ptr<process> make(process_id id, const policies::agent_orders::start& start);
   void begin(const policies::agent_orders::start& start);
   void end_spare_now(policies::spare_number number);

@@ -56,9 +56,8 @@ kept_bytes prepare_memory(const policies::agent_orders::start& start, kept_bytes
       policies::state_memory_bytes(version_bytes), std::byte{});
   agents_memory fresh(memory);
   if (plan.has_history) fresh.store(policies::state_history_offset, 1);
-  if (!is_mirrored) return memory;
-  for (const auto& image : start.state)
-    static_cast<void>(policies::state_versions(fresh, version_bytes).restore(image));
+  if (is_mirrored && start.state)
+    static_cast<void>(policies::state_versions(fresh, version_bytes).restore(*start.state));
   return memory;
 }
 
@@ -130,8 +129,7 @@ bool worker_keeping::may_be_lost(std::uint64_t clock) const {
   const auto newest = clock / every * every;
   if (newest == clock) return false;
   const auto older = kept_->older_clock();
-  const auto& begun = world_.kept.at(owner_.name()).begun;
-  if (begun.size() == 1 && newest > *begun.begin() && older.value_or(0) < newest)
+  if (record.begun.size() == 1 && newest > *record.begun.begin() && older.value_or(0) < newest)
     fail("of its state at clock " + std::to_string(clock) + " that of " +
          std::to_string(newest) + " was to be copied");
   return true;
@@ -188,7 +186,7 @@ bool worker_keeping::commit(std::uint64_t version) {
   return kept_->commit(version);
 }
 
-void worker_keeping::mirror(const policies::mirror_request& request) {
+void worker_keeping::mirror(const runtime::mirror_request& request) {
   host_processes::asks_to_mirror(world_, owner_.id(), request);
 }
 

@@ -96,7 +96,7 @@ class worker_keeping final : public policies::state_port {
   void keep(std::uint64_t clock);
   std::uint64_t mirror_every() const override { return options_.mirror_every; }
   bool commit(std::uint64_t version) override;
-  void mirror(const policies::mirror_request& request) override;
+  void mirror(const runtime::mirror_request& request) override;
 
  private:
   using entries = std::map<std::string, std::string>;

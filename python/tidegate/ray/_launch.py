@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any, Mapping, Optional, Union
 
 import ray
 
-from .._cluster import Result, Settings, _set_options, launch as launch_here
+from .._cluster import Result, Settings, _words_of, launch as launch_here
 from ..errors import InvalidArgumentError, UnavailableError
 from ._agents import Agents
 
@@ -49,8 +48,7 @@ def launch(file: Union[str, "os.PathLike[str]"], *, nodes: Optional[int] = None,
                      for index, (name, address) in enumerate(hosts.items())}
             always = {"cluster.engine": "local", "cluster.hosts": named, "cluster.coordinator_host": next(iter(hosts)),
                       "cluster.control.host": own}
-            options = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in always.items()]
-            return launch_here(file, set=[*_set_options(set)[1::2], *options], run_dir=run_dir, follow=follow)
+            return launch_here(file, set=[*_words_of(set), *_words_of(always)], run_dir=run_dir, follow=follow)
     finally:
         ray.util.remove_placement_group(group)
 

@@ -38,7 +38,7 @@ std::vector<policies::agent_order> all_orders() {
                         .epoch = 2,
                         .joins = true,
                         .moved = true,
-                        .state = {some_state()},
+                        .state = some_state(),
                         .spare = 4,
                         .coordinator_port = 4711},
           orders::start_spare{.spare = 5, .job = "mlp", .rank = 6, .copy_of = 4},
@@ -100,8 +100,7 @@ TEST(agent_text, has_every_field_of_an_order_to_start) {
   const auto text = frame_text(launcher_frame{
       .taken = 1, .content = launcher_frame::order{.number = 2, .content = all_orders()[0]}});
   auto read = nlohmann::json::from_cbor(text);
-  EXPECT_EQ(read.at("state").size(), 1U);
-  EXPECT_EQ(read.at("state").at(0).at("versions").at(1).at("bytes"),
+  EXPECT_EQ(read.at("state").at("versions").at(1).at("bytes"),
             nlohmann::json::binary({0, 0xff, '\n'}));
   read.erase("state");
   EXPECT_EQ(read, (nlohmann::json{{"taken", 1},

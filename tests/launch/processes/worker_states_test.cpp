@@ -151,7 +151,7 @@ TEST_F(mirrored_states_test, what_is_copied_is_there_on_another_host) {
   EXPECT_EQ(asked[0].number, 1U);
   states.mirrored({3, 1}, 1);
   EXPECT_EQ(first.line->await_answer(), 1U);
-  auto second = start(elsewhere, {.process = {3, 2}, .moved = true, .state = {asked[0].image}});
+  auto second = start(elsewhere, {.process = {3, 2}, .moved = true, .state = asked[0].image});
   EXPECT_EQ(second.found(1), "one");
   EXPECT_EQ(second.found(2), "lost");
 }

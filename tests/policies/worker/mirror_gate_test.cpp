@@ -23,12 +23,12 @@ TEST(mirror_gate, asks_for_the_first_version_and_those_of_every_so_many_clocks) 
   mirror_gate gate;
   EXPECT_FALSE(gate.is_used());
   EXPECT_FALSE(gate.committed(3)) << "nothing is copied";
-  EXPECT_EQ(gate.begin(4, 6), (mirror_request{.number = 1, .version = 6}));
+  EXPECT_EQ(gate.begin(4, 6), (runtime::mirror_request{.number = 1, .version = 6}));
   EXPECT_TRUE(gate.is_used());
-  EXPECT_EQ(gate.committed(7), (mirror_request{.number = 2, .version = 7}));
-  EXPECT_EQ(gate.committed(8), (mirror_request{.number = 3, .version = 8}));
+  EXPECT_EQ(gate.committed(7), (runtime::mirror_request{.number = 2, .version = 7}));
+  EXPECT_EQ(gate.committed(8), (runtime::mirror_request{.number = 3, .version = 8}));
   for (const std::uint64_t clock : {9, 10, 11}) EXPECT_FALSE(gate.committed(clock)) << clock;
-  EXPECT_EQ(gate.committed(12), (mirror_request{.number = 4, .version = 12}));
+  EXPECT_EQ(gate.committed(12), (runtime::mirror_request{.number = 4, .version = 12}));
 }
 
 TEST(mirror_gate, holds_until_all_that_was_asked_for_is_copied) {

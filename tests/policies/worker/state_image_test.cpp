@@ -43,6 +43,14 @@ class host_of_worker {
   std::optional<kept_state> kept_;
 };
 
+// All versions up to this one.
+void commit_and_copy(host_of_worker& of, std::uint64_t last, state_mirror& into) {
+  for (std::uint64_t clock = 1; clock <= last; ++clock) {
+    of.commit(clock);
+    of.copy(clock, into);
+  }
+}
+
 TEST(state_image, another_host_has_every_version_that_a_successor_may_need) {
   state_mirror mirror;
   host_of_worker first(0, 1);
@@ -93,10 +101,7 @@ TEST(state_image, a_version_that_was_not_copied_is_lost_and_the_one_before_is_th
 TEST(state_image, what_is_written_anew_takes_the_place_of_the_copy_of_its_clock) {
   state_mirror mirror;
   host_of_worker first(0, 1);
-  for (std::uint64_t clock = 1; clock <= 6; ++clock) {
-    first.commit(clock);
-    first.copy(clock, mirror);
-  }
+  commit_and_copy(first, 6, mirror);
   host_of_worker second(5, 1, mirror.image());
   EXPECT_TRUE(second.kept().keep("cursor", bytes_of("anew"), 5).ok());
   second.kept().commit(6);
@@ -134,10 +139,7 @@ TEST(state_image, nothing_is_committed_and_copied_before_anything_is_kept) {
 TEST(state_image, copies_of_an_epoch_that_is_over_are_gone) {
   state_mirror mirror;
   host_of_worker first(0, 1);
-  for (std::uint64_t clock = 1; clock <= 6; ++clock) {
-    first.commit(clock);
-    first.copy(clock, mirror);
-  }
+  commit_and_copy(first, 6, mirror);
   first.begin(5, 2);
   // The agent looks late: the worker has gone on meanwhile.
   first.commit(6);
