@@ -176,3 +176,31 @@ jobs: {{train: {{command: [{sys.executable}, {tmp_path / "train.py"}], on_worker
     result = tidegate.launch(tmp_path / "c.yaml", run_dir=tmp_path / "run")
     assert result.job.state == "done"
     assert "read and written" in (result.run_dir / "logs" / "worker-train-0.log").read_text()
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_memory_of_large_gradients_is_kept_from_step_to_step(run: Run, keeps: bool) -> None:
+    def faults_of_steps(keeps: bool) -> int:
+        import resource
+
+        from tidegate.torch import DistributedOptimizer
+
+        torch.set_num_threads(1)
+        with tidegate.session():
+            model = torch.nn.Linear(2048, 6144, bias=False)  # 48 MiB: more than glibc keeps by itself
+            opt = DistributedOptimizer(tidegate.sgd(0.1), model.named_parameters(), keep_memory=keeps)
+            before = 0
+            for step in range(40):
+                if step == 24:  # the heap has found its places
+                    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                opt.zero_grad()
+                model(torch.ones(1, 2048)).sum().backward()
+                opt.step()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    pages = 16 * (48 << 20) // os.sysconf("SC_PAGE_SIZE")
+    faults = run(faults_of_steps, args=(keeps,)).returns[0]
+    if keeps:
+        assert faults < pages / 4, faults
+    else:  # huge pages, where the kernel gives any, are 512 at a time
+        assert faults > pages / 1000, faults

@@ -12,6 +12,7 @@ from .._options import assign, pushed
 from .._session import Session, process_session
 from ..errors import InvalidArgumentError, OutOfOrderError
 from ._collectives import make_put_off, scratch_of
+from ._memory import keep_freed_memory
 from ._parameters import (Bucket, Entry, NamedParameters, check_entry, check_in_place, check_parameters, device_of,
                           named_of, stream_of, value_of, window_of)
 
@@ -33,7 +34,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     writes is lost, and mostly ends it, by SIGSEGV. Tensors made of them, as by ``detach()``, are of use until step(),
     and not after a step() that failed. At the end of the session parameters become copies.
     `backward_passes_per_step`: gradients of so many passes are added up. `compression`: Compression.fp16 rounds
-    gradients to float16.
+    gradients to float16. `keep_memory`: malloc keeps the memory of gradients from step to step, which is cleared page by page
+    otherwise (large layers on the CPU); for the process, whose memory stays at its most. Not where the environment sets
+    malloc up (``MALLOC_MMAP_THRESHOLD_``, ``GLIBC_TUNABLES``).
 
     ``param_groups[0]["lr"]`` is what a torch scheduler changes: shards step at that rate, too.
 
@@ -45,7 +48,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                  named_parameters: Optional[NamedParameters] = None, compression: Any = None,
                  backward_passes_per_step: int = 1, *, session: Optional[Session] = None,
                  reduce_only: Optional[bool] = None, prefix: str = "", bucket_bytes: int = 4 << 20,
-                 overlap: bool = True, in_place: bool = False) -> None:
+                 overlap: bool = True, in_place: bool = False, keep_memory: bool = True) -> None:
         self._inner = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
         if self._inner is None and not isinstance(optimizer, Spec):
             raise InvalidArgumentError(f"the optimizer is a {type(optimizer).__name__}; allowed: one that shards run, as "
@@ -77,6 +80,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if self._inner is not None:
             scratch_of(self._session)  # for the collective calls of a script for Horovod
         device = device_of(named)
+        if keep_memory and device is None:
+            keep_freed_memory()
         self._device = named[0][1].device if device is not None else None
         self._stream = -1
         if device is not None:
