@@ -72,6 +72,7 @@ runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& sy
 reactor::~reactor() {
   stop();
   if (thread_.joinable()) thread_.join();
+  while (senders_.load(std::memory_order_acquire) > 0) sched_yield();
   ::close(epoll_fd_);
   ::close(wake_fd_);
 }
@@ -83,10 +84,12 @@ void reactor::exec_later(caf::resumable* job) {
   }
   {
     std::lock_guard lock(mutex_);
+    senders_.fetch_add(1, std::memory_order_relaxed);
     remote_.push_back(job);
     remote_waits_.store(true, std::memory_order_release);
   }
   wake();
+  senders_.fetch_sub(1, std::memory_order_release);
 }
 
 // Whoever drives, or our thread if nobody does.

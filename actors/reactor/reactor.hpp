@@ -155,6 +155,9 @@ class reactor final : public caf::execution_unit {
 
   std::mutex mutex_;  // guards remote_
   std::vector<caf::resumable*> remote_;
+  // Threads inside exec_later(). What they bring may end its actor, and with it the last use of
+  // the reactor, before they have woken the driver: the destructor waits for them.
+  std::atomic<unsigned> senders_{0};
   std::vector<caf::resumable*> taken_;
   std::atomic<bool> remote_waits_{false};
   std::atomic<bool> stopping_{false};

@@ -3,11 +3,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <future>
 #include <memory>
+#include <sched.h>
+#include <string>
 #include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <caf/all.hpp>
 #include <gtest/gtest.h>
@@ -156,6 +161,93 @@ TEST_F(reactor_test, an_inline_driver_drives) {
   driver.run_until(
       [&] { return reached.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the inline driver";
+}
+
+// Ends at its first message, and the last use of its reactor with it. Then somebody keeps the
+// processor busy on which it has run.
+class ends_at_once final : public actors::reactor_actor<caf::event_based_actor> {
+ public:
+  ends_at_once(caf::actor_config& config, actors::reactor& home, std::promise<pid_t>& runs_on,
+               std::jthread& busy)
+      : actors::reactor_actor<caf::event_based_actor>(config, home),
+        runs_on_(runs_on),
+        busy_(busy) {}
+
+ protected:
+  caf::behavior make_behavior() override {
+    runs_on_.set_value(::gettid());
+    return {[this](int) {
+      busy_ = std::jthread([](const std::stop_token& end) {
+        while (!end.stop_requested()) continue;
+      });
+      quit();
+    }};
+  }
+
+ private:
+  std::promise<pid_t>& runs_on_;
+  std::jthread& busy_;
+};
+
+void run_this_thread_on(unsigned processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  return stat.substr(stat.rfind(')') + 1).starts_with(" S");
+}
+
+void send_as_the_last_thread(const caf::actor& actor, pid_t sleeper) {
+  while (!is_asleep(sleeper)) std::this_thread::yield();
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_IDLE, &none);
+  caf::anon_send(actor, 1);
+}
+
+// The sender comes last on its processor, which the reactor's thread shares: it stands still in
+// the middle of waking that thread until the reactor is gone. What is freed is overwritten
+// (CMakeLists.txt).
+TEST(reactor, outlives_who_sends_the_last_message) {
+  actors::process_system process;
+  runtime::loopback_network network;
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  std::vector<unsigned> processors;
+  for (unsigned i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &before)) processors.push_back(i);
+  for (int round = 0; round < 20; ++round) {
+    run_this_thread_on(processors.front());
+    auto home = actors::reactor::start(
+        process.get(),
+        [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
+        0);
+    ASSERT_TRUE(home);
+    std::promise<pid_t> runs_on;
+    std::jthread busy;
+    auto actor = actors::spawn_on<ends_at_once>(**home, process.get(), std::ref(runs_on),
+                                                std::ref(busy));
+    caf::scoped_actor self(process.get());
+    self->monitor(actor);
+    const auto thread = runs_on.get_future().get();
+    std::thread sender([=] { send_as_the_last_thread(actor, thread); });
+    run_this_thread_on(processors.back());
+    self->receive([](const caf::down_msg&) {});
+    // The reactor waits for the sender, which needs the processor.
+    std::thread relief([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      busy = {};
+    });
+    home->reset();
+    relief.join();
+    sender.join();
+  }
+  ::sched_setaffinity(0, sizeof before, &before);
 }
 
 // Its descriptor says that there is something to do, and then there is nothing.
