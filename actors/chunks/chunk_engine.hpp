@@ -49,6 +49,8 @@ class chunk_engine {
   virtual runtime::status add_table(std::uint32_t table,
                                     std::span<const policies::owned_chunk> chunks,
                                     const table_shape& shape) = 0;
+  // shard_memory::discard(), of what is not endpoint_memory's.
+  virtual void discard(std::uint32_t /*table*/) {}
   // Makes a step with these gradients, which ascend in rank, and lets payloads that are
   // released later stay until it has read them.
   virtual void apply(const step& next,

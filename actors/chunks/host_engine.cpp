@@ -7,14 +7,16 @@ namespace tidegate::actors {
 namespace kernels = runtime::kernels;
 using runtime::status;
 
-status host_engine::add_table(std::uint32_t, std::span<const policies::owned_chunk> chunks,
+status host_engine::add_table(std::uint32_t table,
+                              std::span<const policies::owned_chunk> chunks,
                               const table_shape& shape) {
   for (const auto& chunk : chunks) {
     if (chunks_.size() <= chunk.slot) chunks_.resize(chunk.slot + std::size_t{1});
     auto& state = chunks_[chunk.slot];
+    state.table = table;
     state.elements = chunk.elements;
     for (std::uint32_t i = 0; i < shape.states; ++i) {
-      auto room = add_state(chunk.elements * sizeof(float));
+      auto room = add_state(state);
       if (!room) return room.error();
       (i == 0 ? state.state1 : state.state2) = *room;
     }
@@ -22,9 +24,16 @@ status host_engine::add_table(std::uint32_t, std::span<const policies::owned_chu
   return {};
 }
 
-runtime::expected<float*> host_engine::add_state(std::uint64_t bytes) {
-  auto place = states_.allocate(bytes);
+void host_engine::discard(std::uint32_t table) {
+  for (const auto& chunk : chunks_)
+    if (chunk.table == table)
+      for (const auto& place : chunk.places) states_.discard(place);
+}
+
+runtime::expected<float*> host_engine::add_state(chunk_state& chunk) {
+  auto place = states_.allocate(chunk.elements * sizeof(float));
   if (!place) return runtime::fail(place.error());
+  chunk.places.push_back(*place);
   return reinterpret_cast<float*>(states_.at(*place, 0));
 }
 

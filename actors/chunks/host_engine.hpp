@@ -19,6 +19,7 @@ class host_engine final : public chunk_engine {
 
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const table_shape& shape) override;
+  void discard(std::uint32_t table) override;
   void apply(const step& next, std::span<const policies::shard_effects::input> from) override;
   void write(const array_name& array, std::span<const float> values) override;
   void read(const array_name& array, std::span<float> to,
@@ -36,13 +37,15 @@ class host_engine final : public chunk_engine {
 
  private:
   struct chunk_state {
+    std::uint32_t table = 0;
     std::size_t elements = 0;
     float* state1 = nullptr;
     float* state2 = nullptr;
+    std::vector<runtime::arena::place> places;  // of the states
     runtime::kernels::beta_powers powers;
   };
 
-  runtime::expected<float*> add_state(std::uint64_t bytes);
+  runtime::expected<float*> add_state(chunk_state& chunk);
   float* at(const array_name& array) const;
 
   endpoint_memory& endpoint_;

@@ -121,6 +121,12 @@ status shard_store::add_table(const policies::open_table_call& table,
   return {};
 }
 
+void shard_store::discard(std::uint32_t table) {
+  memory_.discard(table);
+  engine_->discard(table);
+  if (sum_places_.contains(table)) sums_.discard(sum_places_.at(table));
+}
+
 status shard_store::add_rows(const policies::open_table_call& table,
                              std::span<const policies::owned_chunk> chunks,
                              const store_options& options) {

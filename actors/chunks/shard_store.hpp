@@ -50,6 +50,7 @@ class shard_store final : public shard_memory {
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             const store_options& options) override;
+  void discard(std::uint32_t table) override;
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,

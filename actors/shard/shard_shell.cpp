@@ -68,6 +68,14 @@ runtime::expected<std::uint64_t> shard_shell::admit(const policies::admit_worker
 
 void shard_shell::close_job(std::uint64_t token) {
   ingress_.core().about_job(token, [&](auto& out) { core_.admin().close_job(token, out); });
+  ingress_.core().job_closed(token);
+  give_back_memory();
+}
+
+// Of jobs that have ended, once nobody can read it.
+void shard_shell::give_back_memory() {
+  for (const auto job : ingress_.core().take_deserted())
+    for (const auto table : core_.registry().tables_of(job)) memory_.discard(table);
 }
 
 runtime::expected<std::uint64_t> shard_shell::checkpoint(
@@ -121,6 +129,7 @@ void shard_shell::on_frame(frame_event& event) {
 void shard_shell::on_peer_lost(const peer_lost_event& event) {
   if (!chain_.on_peer_lost(event)) ingress_.on_peer_lost(event);
   look_soon();
+  give_back_memory();
 }
 
 void shard_shell::look() {

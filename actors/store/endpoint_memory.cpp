@@ -67,12 +67,23 @@ status endpoint_memory::add_table(std::uint32_t table,
   memory.place = *place;
   memory.prepared.assign(memory.version_buffers, false);
   memory.prepared[0] = true;
+  memory.kept = kept - bytes_kept_;
   tables_.emplace(table, std::move(memory));
   bytes_kept_ = kept;
   for (const auto& chunk : chunks)
     gradients_pool_.allow(chunk.elements * sizeof(float),
                           std::size_t{sizes.members} * runtime::limits::clocks_in_flight_max);
   return {};
+}
+
+void endpoint_memory::discard(std::uint32_t table) {
+  if (const auto at = tables_.find(table); at != tables_.end()) {
+    auto& memory = at->second;
+    parameters_.at(memory.version_buffers).discard(memory.place);
+    bytes_kept_ -= std::exchange(memory.kept, 0);
+  }
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot)
+    if (chunks_[slot].table == table && rows_.has(slot)) rows_.discard(slot);
 }
 
 status endpoint_memory::add_rows(const policies::open_table_call& table,

@@ -85,6 +85,8 @@ class endpoint_memory final : public ingress_memory {
   }
   // What else its owner needs could not be had; the room stays taken.
   void forget_table(std::uint32_t table) { tables_.erase(table); }
+  // Gives the memory of a table back, of which nothing is read or stepped any more.
+  void discard(std::uint32_t table);
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
   struct table_place {
     runtime::shm_handle name;
@@ -153,6 +155,7 @@ class endpoint_memory final : public ingress_memory {
     std::uint32_t version_buffers = 0;  // which arena
     runtime::arena::place place;
     std::uint64_t reach = 0;
+    std::uint64_t kept = 0;      // bytes of bytes_kept_
     std::vector<bool> prepared;  // by version buffer
     std::uint32_t first_slot = 0;
   };

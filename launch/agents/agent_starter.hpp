@@ -1,10 +1,10 @@
-// How the agent of a host is started: by the host's prefix, or by the OpenSSH client, either of
-// which runs `tidegate host` there. One thread.
+// Starts agents of hosts (launch/plan/agent_command.hpp) with what this machine has. One
+// thread.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "launch/plan/environment.hpp"
 #include "launch/processes/spawn.hpp"
@@ -25,16 +25,13 @@ class agent_starter {
                         int input) const;
 
  private:
-  void add_ssh(const policies::host_spec& host, std::vector<std::string>& words) const;
+  struct command {
+    std::string program;
+    std::vector<std::string> words;
+  };
 
   variables environment_;
-  std::string own_program_;
-  std::uint32_t start_timeout_ms_ = 0;
-  std::uint32_t unreachable_ms_ = 0;
-  std::map<std::string, std::string> programs_;  // that start agents, by the names of hosts
+  std::map<std::string, command> commands_;  // that start agents, by the names of hosts
 };
-
-// Returns the text as a word of a POSIX shell.
-std::string shell_word(const std::string& text);
 
 }  // namespace tidegate::launch

@@ -69,6 +69,8 @@ runtime::expected<engine_facts> find_mpi(const policies::cluster_spec& spec) {
 // An agent is neither bound to one processor, nor the end of the others when it ends.
 std::vector<std::string> command_for(const policies::cluster_spec& spec,
                                      const engine_facts& facts, const std::string& host) {
+  // Only in plans: the package tidegate.ray has the command.
+  if (spec.engine == engine_kind::ray) return {"ray-actor", host};
   const auto program = program_of(spec);
   if (spec.engine == engine_kind::slurm)
     return {program,           "--overlap",          "--nodes=1", "--ntasks=1",
@@ -131,6 +133,27 @@ runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec
       spec.engine == engine_kind::slurm ? find_slurm(environment) : find_mpi(spec);
   if (!facts) return runtime::fail(facts.error());
   return with_hosts_of(spec, *facts);
+}
+
+runtime::expected<policies::cluster_spec> as_if_on_engine(const policies::cluster_spec& spec,
+                                                          std::uint32_t nodes) {
+  if (spec.engine == engine_kind::local)
+    return runtime::fail(errc::invalid_argument,
+                         "nodes are of an engine, and cluster.engine is local");
+  engine_facts facts;
+  for (const auto& host : spec.hosts) facts.nodes.push_back(host.name);
+  if (!facts.nodes.empty() && nodes > facts.nodes.size())
+    return runtime::fail(errc::invalid_argument,
+                         "cluster.hosts names " + std::to_string(facts.nodes.size()) +
+                             " nodes, and " + std::to_string(nodes) + " are asked for");
+  if (spec.hosts.empty())
+    for (std::uint32_t node = 1; node <= nodes; ++node)
+      facts.nodes.push_back("node" + std::to_string(node));
+  if (facts.nodes.empty())
+    return runtime::fail(errc::invalid_argument,
+                         "cluster.hosts names no nodes: say how many there are, --nodes N");
+  facts.own_host = facts.nodes.front();
+  return with_hosts_of(spec, facts);
 }
 
 }  // namespace tidegate::launch

@@ -37,4 +37,10 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
 runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec& spec,
                                                     const variables& environment);
 
+// Returns the cluster as it would be on `nodes` nodes of its engine; 0: those that it names.
+// Nobody is asked, so nodes that it does not name are node1, node2, ... Pure. Errors:
+// invalid_argument (it names none, and `nodes` is 0; or fewer than `nodes`).
+runtime::expected<policies::cluster_spec> as_if_on_engine(const policies::cluster_spec& spec,
+                                                          std::uint32_t nodes);
+
 }  // namespace tidegate::launch

@@ -87,7 +87,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.consistency.policy", .type="choice", .preset="bsp", .allowed="bsp, ssp, async", .doc="see docs/consistency.md"},
   {.path="jobs.*.consistency.staleness", .type="number", .preset="required by ssp", .allowed="0 to 1000000; only with policy ssp", .doc="clocks that the fastest worker may be ahead"},
   {.path="jobs.*.optimizer", .type="name or map", .preset="sgd", .allowed="the name of an optimizer, or a map", .doc="what shards do with a gradient, for tables that name none; without a name its keys are of sgd"},
-  {.path="jobs.*.on_worker_loss", .type="choice", .preset="restart", .allowed="restart, fail, shrink", .doc="what a worker's death means: another process goes on where it died, the run ends, or the others go on without it"},
+  {.path="jobs.*.on_worker_loss", .type="choice", .preset="restart", .allowed="restart, fail, shrink", .doc="what a worker's death means: another process goes on where it died, the job ends, or the others go on without it"},
   {.path="jobs.*.spares", .type="number", .preset="0", .allowed="0 to 64; with `on_worker_loss: restart`", .doc="so many processes of `command` on each host of the workers have begun and wait, and one that they may be copies of: one takes the place of a worker that dies (docs/fault_tolerance.md)"},
   {.path="jobs.*.checkpoint", .type="map", .preset="-", .allowed="a map", .doc="writes checkpoints while training; with it in all jobs, the death of a shard without a replica takes everything back to the last ones"},
   {.path="jobs.*.checkpoint.every", .type="text", .preset="required", .allowed="N clocks, or a duration of 1ms to 24h with ms, s or m", .doc="when the next one is due"},

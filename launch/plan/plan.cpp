@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launch/plan/agent_command.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
@@ -12,6 +13,12 @@
 namespace tidegate::launch {
 
 namespace {
+
+host_plan plan_host(const policies::cluster_spec& spec, const policies::host_spec& host) {
+  host_plan planned{.name = host.name, .address = host.address, .agent = {}};
+  if (policies::has_agent(host)) planned.agent = agent_command(spec, host, "tidegate");
+  return planned;
+}
 
 process_plan plan_coordinator(const policies::cluster_spec& spec, const process_name& name) {
   process_plan planned;
@@ -130,6 +137,7 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   plan.chunk_bytes = spec.chunk_bytes;
   plan.device = spec.device;
   plan.parts_move = spec.slots > 0;
+  for (const auto& host : spec.hosts) plan.hosts.push_back(plan_host(spec, host));
   std::vector<policies::aggregation> sums;
   for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));
   for (const auto& name : policies::process_names_of(spec))

@@ -23,6 +23,13 @@ struct process_plan {
   std::uint32_t incarnation = 1;     // rises when it comes back
 };
 
+struct host_plan {
+  std::string name;
+  std::string address;
+  std::vector<std::string>
+      agent;  // the command that starts its agent; empty: the launcher's own
+};
+
 struct table_plan {
   std::string name;
   std::uint64_t elements = 0;
@@ -55,6 +62,7 @@ struct cluster_plan {
   std::string cluster;
   std::uint64_t chunk_bytes = 0;
   std::string device;  // where shards keep parameters and state; empty: in their memory
+  std::vector<host_plan> hosts;         // empty: the cluster names none
   std::vector<process_plan> processes;  // in the order they are started
   std::vector<job_plan> jobs;
   std::vector<shard_plan> shards;

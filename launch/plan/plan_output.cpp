@@ -5,11 +5,22 @@
 #include "launch/config/words.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/text/nearest.hpp"
+#include "launch/text/shell_word.hpp"
 #include "launch/text/text_table.hpp"
 
 namespace tidegate::launch {
 
 namespace {
+
+std::string host_rows(const cluster_plan& plan) {
+  if (plan.hosts.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"host", "address", "what starts its agent"}};
+  for (const auto& host : plan.hosts)
+    rows.push_back(
+        {host.name, host.address,
+         host.agent.empty() ? "the launcher, which is there" : shell_command(host.agent)});
+  return format_table(rows) + "\n";
+}
 
 // Workers of a job run one command: one row for all of them, and one for all shards; neighbours
 // on one host, where there are several.
@@ -139,7 +150,7 @@ std::string memory_rows(const cluster_plan& plan) {
 std::string plan_text(const cluster_plan& plan) {
   std::string text = "cluster " + plan.cluster + ": " + std::to_string(plan.processes.size()) +
                      " processes, chunks of " + bytes_for_people(plan.chunk_bytes) + "\n\n" +
-                     process_rows(plan);
+                     host_rows(plan) + process_rows(plan);
   for (const auto& job : plan.jobs) text += job_rows(job);
   std::vector<std::vector<std::string>> rows{{plan.parts_move ? "part" : "shard", "chunks",
                                               "parameters", "optimizer state",
@@ -161,6 +172,9 @@ std::string plan_json(const cluster_plan& plan) {
   using json = nlohmann::ordered_json;
   json root{{"cluster", plan.cluster}, {"chunk_bytes", plan.chunk_bytes}};
   if (!plan.device.empty()) root["device"] = plan.device;
+  for (const auto& host : plan.hosts)
+    root["hosts"].push_back(
+        {{"name", host.name}, {"address", host.address}, {"agent", host.agent}});
   root["processes"] = json::array();
   for (const auto& p : plan.processes) {
     root["processes"].push_back({{"role", to_string(p.name.role)},

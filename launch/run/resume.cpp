@@ -1,5 +1,6 @@
 #include "launch/run/resume.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
@@ -131,8 +132,14 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
   if (auto recorded = run.folder.record_epoch(run.plan.epoch); !recorded.ok())
     return refuse(recorded);
+  const auto cancelled = run.folder.cancelled_jobs();
+  if (!cancelled) return refuse(cancelled.error());
   std::vector<std::string> places;
   for (const auto& job : spec->jobs) {
+    if (std::find(cancelled->begin(), cancelled->end(), job.name) != cancelled->end()) {
+      places.push_back("job " + job.name + " stays cancelled");
+      continue;
+    }
     auto place = where_it_goes_on(job, path);
     if (!place) return refuse(place.error());
     places.push_back(std::move(*place));

@@ -40,6 +40,14 @@ agent_config common_config(const policies::cluster_spec& spec, const run_identit
           .variables = variables_for_hosts(parse_environment(environ))};
 }
 
+policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t epoch,
+                              const run_folder& folder) {
+  auto plan = launch_plan_of(spec, epoch);
+  // Who resumes a run has looked whether it can be read.
+  plan.cancelled = folder.cancelled_jobs().value_or(std::vector<std::string>());
+  return plan;
+}
+
 }  // namespace
 
 run::run(const policies::cluster_spec& spec, const services& cluster,
@@ -55,7 +63,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
       processes_(spec, programs.own, own_hosts(spec), identity_),
       agent_(processes_, spec.supervision.heartbeat_timeout_ms),
       agents_(spec, programs.agents, cluster.agents, common_config(spec, identity_)),
-      shell_(launch_plan_of(spec, epoch), *this, runtime::draw_number()),
+      shell_(plan_of(spec, epoch, journal.folder()), *this, runtime::draw_number()),
       output_(spec, journal),
       faults_(spec, programs.own, journal, shell_),
       requests_(spec) {}
@@ -180,6 +188,8 @@ std::uint64_t run::ask(const launch_question& question) {
         return view.scale_shards(question.number);
       case about::process_ended:
         return view.process_ended(question.name, question.incarnation);
+      case about::fail_job:
+        return view.fail_job(question.name.job, question.why);
     }
     return {};
   });
@@ -193,6 +203,10 @@ void run::finish(poll_shell::job_failures failures) {
 runtime::status run::record_epoch(std::uint32_t epoch) {
   identity_.port = 0;
   return journal_.folder().record_epoch(epoch);
+}
+
+runtime::status run::record_cancelled(const std::string& job) {
+  return journal_.folder().record_cancelled(job);
 }
 
 void run::event(const std::string& subject, const std::string& detail) {

@@ -56,6 +56,7 @@ class run final : private run_port {
   std::uint64_t ask(const launch_question& question) override;
   void finish(poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
+  runtime::status record_cancelled(const std::string& job) override;
   void event(const std::string& subject, const std::string& detail) override;
   runtime::status write_pids(const std::vector<live_process>& processes) override;
   void complain(const std::string& text) override { journal_.complain(text); }

@@ -2,12 +2,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
 
+#include "launch/plan/run_paths.hpp"
 #include "launch/text/files.hpp"
+#include "policies/checkpoint/cancelled_jobs.hpp"
 #include "policies/checkpoint/file_writer.hpp"
 #include "policies/checkpoint/run_epoch.hpp"
 #include "runtime/storage/posix_storage.hpp"
@@ -20,15 +21,6 @@ namespace fs = std::filesystem;
 
 runtime::status refuse(runtime::errc code, const std::string& path, const std::string& why) {
   return {code, "run folder " + path + ": " + why};
-}
-
-std::string stamped(const std::string& cluster, std::int64_t unix_seconds) {
-  const auto seconds = static_cast<std::time_t>(unix_seconds);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
-  return "runs/" + cluster + "-" + text;
 }
 
 // What a job's `env` and the run's token say is nobody else's business.
@@ -101,8 +93,8 @@ runtime::status cut_half_line(const std::string& path) {
 runtime::expected<run_folder> run_folder::create(const std::string& wanted,
                                                  const std::string& cluster,
                                                  std::int64_t unix_seconds) {
-  auto claimed =
-      wanted.empty() ? claim_stamped(stamped(cluster, unix_seconds)) : claim_wanted(wanted);
+  auto claimed = wanted.empty() ? claim_stamped(stamped_run_dir(cluster, unix_seconds))
+                                : claim_wanted(wanted);
   if (!claimed) return runtime::fail(claimed.error());
   run_folder folder;
   folder.shown_ = *claimed;
@@ -163,6 +155,17 @@ runtime::expected<std::uint32_t> run_folder::last_epoch() const {
 runtime::status run_folder::record_epoch(std::uint32_t epoch) const {
   auto folder = runtime::posix_storage::make(path_ + "/epochs");
   return folder ? policies::record_epoch(*folder, epoch) : folder.error();
+}
+
+runtime::expected<std::vector<std::string>> run_folder::cancelled_jobs() const {
+  auto folder = runtime::posix_storage::make(path_ + "/epochs");
+  if (!folder) return runtime::fail(folder.error());
+  return policies::cancelled_jobs(*folder);
+}
+
+runtime::status run_folder::record_cancelled(const std::string& job) const {
+  auto folder = runtime::posix_storage::make(path_ + "/epochs");
+  return folder ? policies::record_cancelled(*folder, job) : folder.error();
 }
 
 std::string last_lines(const std::string& path, std::size_t lines_max) {

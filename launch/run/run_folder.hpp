@@ -41,6 +41,9 @@ class run_folder {
   // policies/checkpoint/run_epoch.hpp.
   runtime::expected<std::uint32_t> last_epoch() const;
   runtime::status record_epoch(std::uint32_t epoch) const;
+  // Likewise, jobs that somebody has cancelled: policies/checkpoint/cancelled_jobs.hpp.
+  runtime::expected<std::vector<std::string>> cancelled_jobs() const;
+  runtime::status record_cancelled(const std::string& job) const;
   // As event_log::append.
   runtime::status append_event(const policies::cluster_event& event) {
     return events_.append(event);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view scale_word = "scale ";
 constexpr std::string_view shards_word = "shards ";
+constexpr std::string_view cancel_word = "cancel ";
 
 }  // namespace
 
@@ -30,6 +31,15 @@ void run_requests::add_to(std::vector<pollfd>& fds) const {
 void run_requests::read(run_turn& into) {
   if (!control_) return;
   for (const auto& request : control_->take()) {
+    if (request.line.starts_with(cancel_word)) {
+      auto job = request.line.substr(cancel_word.size());
+      if (job.empty() && spec_.jobs.size() == 1) job = spec_.jobs.front().name;
+      if (job.empty())
+        control_->answer(request.from, "error there are several jobs: say which");
+      else
+        into.cancels.push_back({.asker = request.from, .job = job});
+      continue;
+    }
     scale_request wanted;
     wanted.asker = request.from;
     if (const auto parsed = parse(request.line, wanted); parsed.ok())

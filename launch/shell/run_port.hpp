@@ -25,11 +25,13 @@ struct launch_question {
     scale,          // `number` workers of `name.job` are wanted
     scale_shards,   // `number` slots of shards are
     process_ended,  // `name`, of `incarnation`
+    fail_job,       // `name.job` has failed; `why`
   };
   kind about = kind::leave;
   policies::process_name name;
   std::uint32_t incarnation = 0;
   std::uint32_t number = 0;
+  std::string why = {};
 };
 
 // What has happened to the agent of a host, or to its connection.
@@ -77,9 +79,10 @@ class run_port {
   virtual std::uint64_t ask(const launch_question& question) = 0;
   virtual void finish(poll_shell::job_failures failures) = 0;
 
-  // The run folder. An epoch on record survives a crash of the machine. Errors: those of
-  // storages.
+  // The run folder. An epoch on record survives a crash of the machine, as does the name of a
+  // cancelled job. Errors: those of storages.
   virtual runtime::status record_epoch(std::uint32_t epoch) = 0;
+  virtual runtime::status record_cancelled(const std::string& job) = 0;
   virtual void event(const std::string& name, const std::string& detail) = 0;
   // Writes down the processes that live now: a launcher that resumes the run ends those that
   // are left. Errors: the file is as it was, and this is called again in the next turn.
@@ -92,7 +95,8 @@ class run_port {
   // A process of a host that does not share the run folder has written this; nothing where no
   // log is kept.
   virtual void append_log(const std::string& /*writer*/, const std::string& /*text*/) {}
-  // Answers a request for other numbers of workers or shards: "ok", "error ...".
+  // Answers a request for other numbers of workers or shards, or the end of a job: "ok",
+  // "error ...".
   virtual void answer(std::uint32_t asker, const std::string& line) = 0;
 };
 

@@ -54,6 +54,7 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));
   take_reports();
+  take_cancels(happened.cancels);
   for (auto& wanted : happened.requests) scalings_.push_back({std::move(wanted), false});
   ask_to_scale();
   carry_out();
@@ -94,6 +95,15 @@ void run_shell::take_news(poll_news news) {
                   .condemned = std::move(news.status.condemned)},
                  todo_);
   for (const auto& [number, result] : news.answers) answered(number, result);
+  carry_out();
+}
+
+void run_shell::take_cancels(const std::vector<cancel_request>& cancels) {
+  for (const auto& wanted : cancels) {
+    auto result = core_.cancel(wanted.job, "tidegate cancel", todo_);
+    if (result.ok()) result = world_.record_cancelled(wanted.job);
+    world_.answer(wanted.asker, result.ok() ? "ok" : "error " + result.message());
+  }
   carry_out();
 }
 
@@ -166,6 +176,14 @@ void run_shell::act(const effects::leave& leave) {
        .incarnation = 0,
        .number = 0},
       leave.process);
+}
+
+void run_shell::act(const effects::fail_job& failure) {
+  ask({.about = launch_question::kind::fail_job,
+       .name = {.job = failure.job},
+       .incarnation = 0,
+       .number = 0,
+       .why = failure.reason});
 }
 
 void run_shell::act(const effects::save& save) {

@@ -30,6 +30,12 @@ struct scale_request {
   std::uint32_t number = 0;  // of workers, or of slots of shards
 };
 
+// A job is to end, while others go on.
+struct cancel_request {
+  std::uint32_t asker = 0;
+  std::string job;
+};
+
 // What has happened since the last turn.
 struct run_turn {
   struct signal {
@@ -39,6 +45,7 @@ struct run_turn {
   std::vector<signal> signals;
   std::optional<poll_news> news;
   std::vector<scale_request> requests;
+  std::vector<cancel_request> cancels;
 };
 
 class run_shell {
@@ -76,6 +83,7 @@ class run_shell {
   void pass_time(std::int64_t now);
   void take_signals(const std::vector<run_turn::signal>& signals);
   void take_news(poll_news news);
+  void take_cancels(const std::vector<cancel_request>& cancels);
   void decide();
   void take_reports();
   void carry_out();
@@ -89,6 +97,7 @@ class run_shell {
   void act(const effects::poll_now&);
   void act(const effects::stop_cluster& stop);
   void act(const effects::leave& leave);
+  void act(const effects::fail_job& failure);
   void act(const effects::save& save);
   void act(const effects::terminate& end) {
     hosts_.signal(end.process, policies::process_signal::terminate);

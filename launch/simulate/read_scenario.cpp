@@ -184,6 +184,7 @@ void add_workers(scenario& into, key_readers& all) {
   all["workers.ahead"] = {chance(into.ahead), share_rule};
   all["workers.lifetimes"] = {chance(into.lifetimes), share_rule};
   all["workers.clip_by_norm"] = {chance(into.clips), share_rule};
+  all["cluster.cancelled"] = {numbers(into.cancellations), count_rule};
   all["cluster.on_devices"] = {chance(into.on_devices), share_rule};
   all["cluster.devices_lost"] = {chance(into.devices_lost), share_rule};
   all["workers.shrink"] = {chance(into.shrink), share_rule};

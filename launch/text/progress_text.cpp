@@ -62,6 +62,8 @@ std::string_view to_string(job_state state) noexcept {
       return "failed";
     case job_state::interrupted:
       return "interrupted";
+    case job_state::cancelled:
+      return "cancelled";
   }
   return "?";
 }
@@ -96,6 +98,9 @@ std::string progress_line(const job_status& job, std::uint32_t workers, std::siz
       break;
     case job_state::interrupted:
       text += "interrupted: " + job.failure;
+      break;
+    case job_state::cancelled:
+      text += "cancelled: " + job.failure;
       break;
   }
   // One line, whatever a worker's message holds: it is redrawn by counting lines.

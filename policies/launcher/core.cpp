@@ -71,6 +71,20 @@ void launch_core::interrupted(std::int64_t now, const std::string& by, bool save
   state_->lifecycle.interrupted(now, by, saves, out);
 }
 
+runtime::status launch_core::cancel(const std::string& job, const std::string& by,
+                                    launch_effects& out) {
+  using runtime::errc;
+  const auto* status = state_->jobs.find(job);
+  if (status == nullptr) return {errc::not_found, "no job '" + job + "' in this run"};
+  if (!state_->lifecycle.is(run_phase::running))
+    return {errc::unavailable,
+            "jobs do not run: they are being started, go back to their checkpoints, or end"};
+  if (launching::has_ended(*status) || state_->endings.has(job))
+    return {errc::cancelled, "job " + job + " has ended"};
+  state_->endings.cancel(job, "job " + job + " was cancelled by " + by, out);
+  return {};
+}
+
 void launch_core::ended(std::int64_t now, process_number process, process_exit exit) {
   state_->exits.ended(now, process, std::move(exit));
 }
@@ -140,6 +154,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   state_->restarts.start_rested(now, out);
   state_->hosts.check(now, out);
   state_->job_checks.check(now, out);
+  state_->endings.check(now, out);
   state_->joins.check(now, out);
   state_->saving.check(now, out);
   state_->rollbacks.go_on(now, out);
@@ -155,7 +170,7 @@ std::int64_t launch_core::next_wake() const {
   return std::min({at, state_->exits.next_wake(), state_->restarts.next_wake(),
                    state_->hosts.next_wake(), state_->joins.next_wake(),
                    state_->scaling.next_wake(), state_->job_checks.next_wake(),
-                   state_->spares.next_wake()});
+                   state_->endings.next_wake(), state_->spares.next_wake()});
 }
 
 bool launch_core::is_running() const {

@@ -72,6 +72,9 @@ class launch_core {
   // ends when jobs that have checkpoints have written one more, or the start timeout has
   // passed. Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
+  // Somebody has asked for the end of this job; `by` says how. The others go on. Returns an
+  // error, and does nothing, if there is no such job, it has ended, or no jobs run.
+  runtime::status cancel(const std::string& job, const std::string& by, launch_effects& out);
   // A process has ended. decide() judges what that means.
   void ended(std::int64_t now, process_number process, process_exit exit);
   // A spare waits for a place, and can perhaps make copies of itself; or it has ended without a

@@ -72,6 +72,11 @@ struct launch_effects {
   struct leave {
     process_number process = 0;
   };
+  // Tell the coordinator that this job has failed, and why, again and again until it answers.
+  struct fail_job {
+    std::string job;
+    std::string reason;
+  };
   // Ask the coordinator for one more checkpoint of this job, again and again until it answers;
   // job_status::last_checkpoint says when it is written. The run is interrupted after that.
   struct save {
@@ -108,9 +113,9 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect =
-      std::variant<start, start_spare, end_spare, renew, watch, poll_now, stop_cluster, leave,
-                   save, terminate, kill, note, complain, show_log, show_agent_log, conclude>;
+  using effect = std::variant<start, start_spare, end_spare, renew, watch, poll_now,
+                              stop_cluster, leave, fail_job, save, terminate, kill, note,
+                              complain, show_log, show_agent_log, conclude>;
   std::vector<effect> all;
 };
 

@@ -25,7 +25,7 @@ void exit_judge::ended(std::int64_t now, process_number process, process_exit ex
     exit.text += ", as " + reason;
   if (!state_.lifecycle.is_active()) return;
   state_.coordinator.ended(process);
-  if (state_.scaling.is_unwanted(process)) return;
+  if (state_.scaling.is_unwanted(process) || state_.endings.is_over(process)) return;
   const bool is_clean = exit.kind == process_exit::ending::clean;
   // The coordinator has sent it away.
   if (is_clean && state_.plan.slots > 0 && serves_shard(state_.processes.role(process)))
@@ -45,7 +45,7 @@ std::int64_t exit_judge::ripe_at(const exit_report& end) const {
     return end.at + failure_settle;
   // When all jobs are done, nothing that the coordinator could say makes a difference, and it
   // may not come back.
-  if (state_.coordinator.is_away()) return state_.jobs.all_done() ? end.at : never;
+  if (state_.coordinator.is_away()) return state_.endings.all_over() ? end.at : never;
   return state_.coordinator.has_answered(end.poll) ? end.at : end.at + judge_after_max;
 }
 
@@ -146,8 +146,9 @@ void exit_judge::left(std::int64_t now, process_number process, const runtime::s
   }
   processes.set(process, process_state::gone);
   const auto* status = state_.jobs.find(processes.name(process).job);
-  const bool over =
-      result.code() == runtime::errc::cancelled || (status != nullptr && has_ended(*status));
+  const bool over = result.code() == runtime::errc::cancelled ||
+                    state_.endings.is_over(process) ||
+                    (status != nullptr && has_ended(*status));
   if (!state_.lifecycle.is_active() || over) return;
   state_.restarts.on_unexpected_exit(
       {.process = process,
@@ -155,6 +156,12 @@ void exit_judge::left(std::int64_t now, process_number process, const runtime::s
        .at = now,
        .poll = 0},
       now, out);
+}
+
+void exit_judge::forget(const std::string& job) {
+  std::erase_if(unjudged_, [&](const exit_report& end) {
+    return state_.processes.name(end.process).job == job;
+  });
 }
 
 bool exit_judge::is_judged(process_number process) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "policies/launcher/effects.hpp"
@@ -35,8 +36,9 @@ class exit_judge {
             launch_effects& out);
   // Judges all ends of which enough is known.
   void judge(std::int64_t now, launch_effects& out);
-  // Forgets ends that have not been judged, because everything ends.
+  // Forget ends that have not been judged, because everything ends, or this job does.
   void forget() { unjudged_.clear(); }
+  void forget(const std::string& job);
 
   bool all_judged() const { return unjudged_.empty(); }
   bool is_judged(process_number process) const;

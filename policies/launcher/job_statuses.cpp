@@ -32,12 +32,6 @@ const job_status* job_statuses::find(const std::string& name) const {
   return at == jobs_.end() ? nullptr : &*at;
 }
 
-const job_status* job_statuses::first_failed() const {
-  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [](const auto& job) { return job.state == job_state::failed; });
-  return at == jobs_.end() ? nullptr : &*at;
-}
-
 bool job_statuses::all_done() const {
   return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) {
     return job.state == job_state::done;

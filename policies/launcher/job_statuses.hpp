@@ -24,10 +24,8 @@ class job_statuses {
   void begin_anew();
 
   const std::vector<job_status>& all() const { return jobs_; }
-  // Return a job, or null if no job has this name, or none has failed. Valid until learn(),
-  // begin_anew().
+  // Returns a job, or null if no job has this name. Valid until learn(), begin_anew().
   const job_status* find(const std::string& name) const;
-  const job_status* first_failed() const;
   bool all_done() const;
 
  private:

@@ -16,15 +16,16 @@ constexpr std::int64_t done_lag_max = 5000 * millisecond;
 
 void job_watch::check(std::int64_t now, launch_effects& out) {
   if (!state_.lifecycle.is_active() || !state_.coordinator.is_polling()) return;
-  const auto* failed = state_.jobs.first_failed();
+  const auto* failed = state_.endings.first_unhandled();
   if (failed == nullptr) {
     check_workers(now, out);
     return;
   }
   failure_seen(now);
-  if (state_.exits.all_judged() && now >= failure_seen_at_ + failure_settle)
-    state_.lifecycle.end(now, run_outcome::job_failed,
-                         "job " + failed->name + " failed: " + failed->failure, out);
+  if (!state_.exits.all_judged() || now < failure_seen_at_ + failure_settle) return;
+  failure_seen_at_ = never;
+  state_.endings.fail(now, failed->name, run_outcome::job_failed,
+                      "job " + failed->name + " failed: " + failed->failure, out);
 }
 
 // A coordinator that has not answered since the last worker exited may know of more.
@@ -36,26 +37,29 @@ void job_watch::check_workers(std::int64_t now, launch_effects& out) {
   bool left_alone = false;
   for (const auto& planned : state_.plan.jobs) {
     const auto* status = state_.jobs.find(planned.name);
-    if (status == nullptr || status->state == job_state::done) continue;
+    if (status == nullptr || status->state == job_state::done ||
+        state_.endings.has(planned.name))
+      continue;
     const auto gone = workers_gone(planned);
     const bool here = gone > status->workers_finished;
     left_alone = left_alone || here;
     if (here && workers_gone_at_ != never && now >= workers_gone_at_ + done_lag_max) {
-      state_.lifecycle.end(now, run_outcome::job_failed,
-                           "job " + planned.name + " failed: " + std::to_string(gone) +
-                               " of its workers have exited, but only " +
-                               std::to_string(status->workers_finished) +
-                               " have finished; did they call finish()?",
-                           out);
+      workers_gone_at_ = never;
+      state_.endings.fail(now, planned.name, run_outcome::job_failed,
+                          "job " + planned.name + " failed: " + std::to_string(gone) +
+                              " of its workers have exited, but only " +
+                              std::to_string(status->workers_finished) +
+                              " have finished; did they call finish()?",
+                          out);
       return;
     }
     if (workers_missing(planned) && now >= state_.lifecycle.start_deadline()) {
-      state_.lifecycle.end(now, run_outcome::job_failed,
-                           "job " + planned.name +
-                               " failed: " + std::to_string(status->workers_joined) + " of " +
-                               std::to_string(planned.workers) + " workers joined within " +
-                               state_.plan.start_timeout_text + " (cluster.start_timeout)",
-                           out);
+      state_.endings.fail(now, planned.name, run_outcome::job_failed,
+                          "job " + planned.name +
+                              " failed: " + std::to_string(status->workers_joined) + " of " +
+                              std::to_string(planned.workers) + " workers joined within " +
+                              state_.plan.start_timeout_text + " (cluster.start_timeout)",
+                          out);
       return;
     }
   }
@@ -76,14 +80,14 @@ std::uint32_t job_watch::workers_gone(const launch_plan::job& job) const {
 bool job_watch::workers_missing(const launch_plan::job& planned) const {
   const auto* status = state_.jobs.find(planned.name);
   return status != nullptr && status->state == job_state::waiting &&
-         status->workers_joined < planned.workers;
+         !state_.endings.has(planned.name) && status->workers_joined < planned.workers;
 }
 
 std::int64_t job_watch::next_wake() const {
   auto at = never;
   const auto& coordinator = state_.coordinator;
   if (!coordinator.is_polling()) return at;
-  if (state_.jobs.first_failed() != nullptr)
+  if (state_.endings.first_unhandled() != nullptr)
     return state_.exits.all_judged() && failure_seen_at_ != never
                ? failure_seen_at_ + failure_settle
                : never;

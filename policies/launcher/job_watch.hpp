@@ -19,7 +19,7 @@ class job_watch {
 
   // Takes in that a worker has ended as workers do whose job has failed.
   void failure_seen(std::int64_t now) { failure_seen_at_ = std::min(failure_seen_at_, now); }
-  // Ends the run if a job has failed, and no death explains that.
+  // Ends a job that has failed, if no death explains that.
   void check(std::int64_t now, launch_effects& out);
   // Forgets what it has seen, because all jobs go back.
   void forget() { failure_seen_at_ = workers_gone_at_ = never; }

@@ -12,7 +12,7 @@ namespace tidegate::policies::launching {
 bool last_checkpoint::may_be_saved(const launch_plan::job& planned) const {
   const auto* status = state_.jobs.find(planned.name);
   if (!planned.checkpoints || status == nullptr || has_ended(*status) ||
-      status->last_checkpoint)
+      status->last_checkpoint || state_.endings.has(planned.name))
     return false;
   return !state_.coordinator.has_answered(poll_) || status->clock_fastest > 0;
 }
@@ -53,9 +53,9 @@ void last_checkpoint::check(std::int64_t now, launch_effects& out) {
   if (!is_awaited()) return;
   const auto phase = state_.lifecycle.phase();
   const bool is_running = phase == run_phase::running;
-  if (is_running && state_.jobs.first_failed() != nullptr) return;  // it says why soon
+  if (is_running && state_.endings.first_unhandled() != nullptr) return;  // it says why soon
   const bool ends =
-      phase == run_phase::leaving || phase >= run_phase::stopping || state_.jobs.all_done();
+      phase == run_phase::leaving || phase >= run_phase::stopping || state_.endings.all_over();
   const bool wanted = is_running && any_may_be_saved();
   if (!ends && wanted && now < until_) return;
   const auto by = std::exchange(interrupted_by_, {});

@@ -50,6 +50,7 @@ struct launch_plan {
   std::uint32_t replicas = 0;
   std::uint32_t slots = 0;
   std::uint32_t epoch = 1;
+  std::vector<std::string> cancelled = {};  // jobs, before the run was resumed
 
   // Returns the job of that name, or null; valid as long as this.
   const job* find_job(std::string_view name) const noexcept;

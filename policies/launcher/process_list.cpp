@@ -37,6 +37,8 @@ void process_list::begin_anew() {
       if (is_worker(process) && names_[process].job == planned.name &&
           names_[process].index >= planned.workers)
         states_[process] = process_state::unused;
+  for (process_number process = 0; process < size(); ++process)
+    if (state_.endings.is_over(process)) states_[process] = process_state::unused;
   for (auto& incarnation : incarnations_) ++incarnation;
 }
 

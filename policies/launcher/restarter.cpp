@@ -42,8 +42,9 @@ bool restarter::comes_back(process_number process) const {
     return state_.lifecycle.phase() <= run_phase::running ||
            (state_.lifecycle.is(run_phase::leaving) && state_.processes.any_worker_alive());
   const auto* status = state_.jobs.find(name.job);
-  const bool goes_on = status == nullptr || status->state == job_state::waiting ||
-                       status->state == job_state::running;
+  const bool goes_on = !state_.endings.is_over(process) &&
+                       (status == nullptr || status->state == job_state::waiting ||
+                        status->state == job_state::running);
   if (serves_shard(name.role)) return state_.plan.replicated;
   if (name.role == process_role::aggregator) return goes_on;
   // One that its job does not let go is needed, whatever the rule.
@@ -61,7 +62,7 @@ void restarter::on_unexpected_exit(const exit_report& end, std::int64_t now,
                             end.exit.kind != process_exit::ending::by_signal;
   const bool alone = comes_back(process) && !cannot_begin;
   if (alone && back_off(end, out)) return;
-  if (!is_worker && state_.jobs.all_done()) {
+  if (!is_worker && state_.endings.all_over()) {
     out.all.emplace_back(
         launch_effects::complain{"warning: " + end.exit.text + ", after all jobs were done"});
     return;
@@ -77,7 +78,11 @@ void restarter::on_unexpected_exit(const exit_report& end, std::int64_t now,
       return state_.rollbacks.begin(end.at + *pause, end.exit.text, out);
     }
   }
-  state_.lifecycle.end(now, run_outcome::process_died, reason_of(end), out);
+  const auto& job = state_.processes.name(process).job;
+  if (job.empty())
+    state_.lifecycle.end(now, run_outcome::process_died, reason_of(end), out);
+  else
+    state_.endings.fail(now, job, run_outcome::process_died, reason_of(end), out);
   out.all.emplace_back(launch_effects::show_log{process});
 }
 
@@ -114,7 +119,7 @@ bool restarter::back_off(const exit_report& end, launch_effects& out) {
 }
 
 void restarter::shard_lost(std::int64_t now, const std::string& why, launch_effects& out) {
-  if (state_.jobs.all_done()) return;
+  if (state_.endings.all_over()) return;
   const auto process = last_shard_death_;
   if (state_.plan.goes_back) return state_.rollbacks.begin(now, why, out);
   state_.lifecycle.end(now, run_outcome::process_died, why, out);

@@ -58,6 +58,7 @@ void rollback::renewed(std::int64_t now, const runtime::status& result, launch_e
   state_.processes.begin_anew();
   state_.joins.forget_failures();
   state_.jobs.begin_anew();
+  state_.endings.begin_anew();
   state_.coordinator.begin_anew();
   state_.lifecycle.begin(now, out);
 }

@@ -11,9 +11,6 @@ namespace tidegate::policies::launching {
 
 namespace {
 
-// Ending within two seconds: a chance to leave by itself, SIGTERM, SIGKILL.
-constexpr std::int64_t end_terminate_after = 200 * millisecond;
-constexpr std::int64_t end_kill_after = 1200 * millisecond;
 // After success nothing is in a hurry.
 constexpr std::int64_t stop_terminate_after = 2000 * millisecond;
 constexpr std::int64_t stop_kill_after = 4000 * millisecond;
@@ -45,7 +42,8 @@ void run_lifecycle::started(std::int64_t now, process_number process, launch_eff
   if (process != 0 && process == last_in_turn_ && phase_ == run_phase::starting)
     start_next(now, out);
   // It was on its way when everything was to end.
-  if (!is_active()) out.all.emplace_back(launch_effects::kill{process});
+  if (!is_active() || state_.endings.is_over(process))
+    out.all.emplace_back(launch_effects::kill{process});
 }
 
 void run_lifecycle::coordinator_ready(std::int64_t now, launch_effects& out) {
@@ -78,8 +76,10 @@ void run_lifecycle::advance(std::int64_t now, launch_effects& out) {
              : "the coordinator was not ready") +
             " within " + state_.plan.start_timeout_text + " (cluster.start_timeout)",
         out);
-  if (phase_ == run_phase::running && state_.jobs.all_done()) {
+  if (phase_ == run_phase::running && state_.endings.all_over()) {
     phase_ = run_phase::leaving;
+    outcome_ = state_.endings.outcome();
+    reason_ = state_.endings.reason();
     // What a worker may take to join it may take to leave.
     terminate_at_ = now + state_.start_timeout;
     kill_at_ = terminate_at_ + (stop_kill_after - stop_terminate_after);
@@ -166,7 +166,7 @@ std::int64_t run_lifecycle::next_wake() const {
 }
 
 bool run_lifecycle::is_interrupted() const {
-  return is_interrupted_ && !state_.jobs.all_done();
+  return is_interrupted_ && !state_.endings.all_over();
 }
 
 run_outcome run_lifecycle::outcome() const {
@@ -178,7 +178,11 @@ std::vector<job_status> run_lifecycle::result() const {
   for (auto& job : jobs) {
     // A job that is told of the end by its coordinator has failed for that reason.
     const bool by_the_end = job.state == job_state::failed && job.failure == reason_;
-    if (has_ended(job) && !(is_interrupted_ && by_the_end)) continue;
+    if (state_.endings.is_cancelled(job.name) && job.state == job_state::failed)
+      job.state = job_state::cancelled;
+    if (job.state == job_state::cancelled ||
+        (has_ended(job) && !(is_interrupted_ && by_the_end)))
+      continue;
     job.state = is_interrupted_ ? job_state::interrupted : job_state::failed;
     job.failure = reason_;
   }

@@ -9,11 +9,16 @@
 #include "policies/launcher/effects.hpp"
 #include "policies/launcher/wake_time.hpp"
 #include "policies/model/cluster_status.hpp"
+#include "policies/model/millisecond.hpp"
 #include "policies/model/process_name.hpp"
 
 namespace tidegate::policies::launching {
 
 struct launcher_state;
+
+// Ending within two seconds: a chance to leave by itself, SIGTERM, SIGKILL.
+inline constexpr std::int64_t end_terminate_after = 200 * millisecond;
+inline constexpr std::int64_t end_kill_after = 1200 * millisecond;
 
 // The header of launch_core draws how phases follow each other. Deaths are judged in the first
 // three.

@@ -19,6 +19,7 @@ launcher_state::launcher_state(launch_plan run)
       rollbacks(*this),
       joins(*this),
       job_checks(*this),
+      endings(*this),
       scaling(*this),
       saving(*this),
       spares(*this) {}

@@ -9,6 +9,7 @@
 #include "policies/launcher/effects.hpp"
 #include "policies/launcher/exit_judge.hpp"
 #include "policies/launcher/host_list.hpp"
+#include "policies/launcher/job_endings.hpp"
 #include "policies/launcher/job_statuses.hpp"
 #include "policies/launcher/job_watch.hpp"
 #include "policies/launcher/join_watch.hpp"
@@ -49,6 +50,7 @@ struct launcher_state {
   rollback rollbacks;
   join_watch joins;
   job_watch job_checks;
+  job_endings endings;
   scaler scaling;
   last_checkpoint saving;
   spare_pool spares;

@@ -11,8 +11,9 @@
 
 namespace tidegate::policies {
 
-// Only the launcher says `interrupted`, at the end of a run that somebody ended.
-enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted };
+// Only the launcher says `interrupted`, of jobs of a run that somebody ended, and `cancelled`,
+// of a job that somebody ended while others went on; both at the end of the run.
+enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted, cancelled };
 
 struct job_status {
   std::string name;

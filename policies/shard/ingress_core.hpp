@@ -54,6 +54,10 @@ class ingress_core {
   }
   // Sends nothing to this peer any more: its process has ended. What it pushed stays.
   void peer_lost(peer_id peer) { state_.links.peer_lost(peer); }
+  // Takes in that shard_core has closed the job.
+  void job_closed(std::uint64_t job) { state_.links.closed(job); }
+  // member_links::take_deserted().
+  std::vector<std::uint64_t> take_deserted() { return state_.links.take_deserted(); }
   // Lets mend() make another connection in place of this one, which broke while its process is
   // not known to have ended.
   void connection_broke(peer_id peer, std::int64_t now) {

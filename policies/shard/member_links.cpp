@@ -141,13 +141,27 @@ void member_links::remove(std::uint64_t job, std::uint32_t rank) {
   state_.shell.forget(key);
 }
 
+void member_links::closed(std::uint64_t job) {
+  const auto at = members_.find(job);
+  std::vector<std::uint32_t> lost;
+  if (at != members_.end())
+    for (const auto& [rank, known] : at->second)
+      if (known.lost) lost.push_back(rank);
+  for (const auto rank : lost) remove(job, rank);
+  if (at == members_.end() || at->second.empty() ||
+      is_planted(planted_bug::memory_given_back_under_workers))
+    deserted_.push_back(job);
+}
+
 void member_links::peer_lost(peer_id peer) {
-  const auto* lost = member_at(peer);
-  if (!lost) return;
-  auto* worker = find(lost->job, lost->rank);
+  const auto* at = member_at(peer);
+  if (!at) return;
+  const auto lost = *at;
+  auto* worker = find(lost.job, lost.rank);
   // Its memory stays: steps that read it may be waiting.
   if (worker && worker->peer == peer) worker->lost = true;
   leave(peer);
+  if (state_.core.registry().is_closed(lost.job)) closed(lost.job);
 }
 
 // Replies that wait for this peer are not sent any more.
@@ -163,7 +177,7 @@ void member_links::connection_broke(peer_id peer, std::int64_t now) {
   if (!at) return;
   const auto key = *at;
   peer_lost(peer);
-  reconnects_.broke(key, now);
+  if (!state_.core.registry().is_closed(key.job)) reconnects_.broke(key, now);
 }
 
 void member_links::mend(std::int64_t now) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "policies/protocol/control_calls.hpp"
@@ -69,6 +70,11 @@ class member_links {
   void connected(const admit_worker_call& call, peer_id peer);
   // Forgets a rank that has left for good, with its connection, replies and memory.
   void remove(std::uint64_t job, std::uint32_t rank);
+  // Takes in that the job is closed: members that cannot be reached do not come back.
+  void closed(std::uint64_t job);
+  // Returns the closed jobs whose last member has gone since the last call: nobody reads their
+  // memory any more. A job may come more than once.
+  std::vector<std::uint64_t> take_deserted() { return std::exchange(deserted_, {}); }
 
   // ingress_core::peer_lost(), connection_broke(), mend(), promoted(), and what goes with them.
   void peer_lost(peer_id peer);
@@ -111,6 +117,7 @@ class member_links {
   bool unplaced_ = false;        // there are some whose frames found no room
   reconnect_schedule<member_key> reconnects_{with_end({})};
   std::vector<send_name> dropped_;
+  std::vector<std::uint64_t> deserted_;
 };
 
 }  // namespace tidegate::policies::sharding

@@ -172,16 +172,21 @@ std::vector<std::uint64_t> chunk_registry::all_jobs() const {
   return tokens;
 }
 
+std::uint64_t chunk_registry::epoch_of(std::uint64_t token) const {
+  const auto job = jobs_.find(token);
+  return job == jobs_.end() ? 0 : job->second.epoch;
+}
+
+bool chunk_registry::is_closed(std::uint64_t token) const {
+  const auto job = jobs_.find(token);
+  return job != jobs_.end() && job->second.closed;
+}
+
 std::vector<std::uint32_t> chunk_registry::tables_of(std::uint64_t token) const {
   std::vector<std::uint32_t> found;
   for (const auto& [id, table] : tables_)
     if (table.job->token == token) found.push_back(id);
   return found;
-}
-
-std::uint64_t chunk_registry::epoch_of(std::uint64_t token) const {
-  const auto job = jobs_.find(token);
-  return job == jobs_.end() ? 0 : job->second.epoch;
 }
 
 std::vector<std::uint32_t> chunk_registry::finished_ranks(std::uint64_t token) const {

@@ -92,6 +92,7 @@ class chunk_registry {
   }
   // Returns the epoch of the frames of a job; 0 for an unknown job and at a replica.
   std::uint64_t epoch_of(std::uint64_t token) const;
+  bool is_closed(std::uint64_t token) const;
   std::vector<std::uint32_t> finished_ranks(std::uint64_t token) const;
   // Returns true if no member of the job will push here any more.
   bool all_finished(std::uint64_t token) const;

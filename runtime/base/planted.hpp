@@ -194,6 +194,9 @@ enum class planted_bug : std::uint16_t {
   first_version_not_mirrored,
   mirror_has_room_for_one_version,
   mirror_keeps_versions_of_an_earlier_epoch,
+  // Of jobs that end before the run does.
+  ended_job_not_told_in_the_next_epoch,
+  memory_given_back_under_workers,
   // Mistakes with functions of rows.
   row_made_since_is_there,
   row_erased_since_is_not_there,
@@ -241,6 +244,12 @@ inline constexpr auto planted_mirror_bug_last =
     planted_bug::mirror_keeps_versions_of_an_earlier_epoch;
 constexpr bool is_bug_of_mirrors(planted_bug bug) noexcept {
   return bug >= planted_mirror_bug_first && bug <= planted_mirror_bug_last;
+}
+inline constexpr auto planted_ending_bug_first =
+    planted_bug::ended_job_not_told_in_the_next_epoch;
+inline constexpr auto planted_ending_bug_last = planted_bug::memory_given_back_under_workers;
+constexpr bool is_bug_of_endings(planted_bug bug) noexcept {
+  return bug >= planted_ending_bug_first && bug <= planted_ending_bug_last;
 }
 inline constexpr auto planted_row_call_bug_first = planted_bug::row_made_since_is_there;
 inline constexpr auto planted_row_call_bug_last = planted_bug::row_erased_since_is_not_there;

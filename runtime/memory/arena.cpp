@@ -51,6 +51,12 @@ void arena::prepare(const place& where, std::uint32_t copy) const {
   home.memory.prepare(where.offset + copy * home.copy_bytes, where.bytes);
 }
 
+void arena::discard(const place& where) const {
+  const auto& home = parts_[where.segment];
+  for (std::uint32_t copy = 0; copy < copies_; ++copy)
+    home.memory.discard(where.offset + copy * home.copy_bytes, where.bytes);
+}
+
 std::byte* arena::at(const place& where, std::uint32_t copy) const {
   TIDEGATE_ASSERT(where.segment < parts_.size() && copy < copies_, "a place of this arena");
   const auto& home = parts_[where.segment];

@@ -2,8 +2,8 @@
 // offset.
 //
 // Copies are versions of the same things: the two halves of a worker's gradients, the versions
-// of a shard's parameters. Small tables share pages, large ones start on huge pages. Nothing is
-// given back before the arena goes. One thread.
+// of a shard's parameters. Small tables share pages, large ones start on huge pages. Places are
+// not given back before the arena goes, their pages may be. One thread.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,8 @@ class arena {
   expected<place> allocate(std::size_t bytes);
   // Makes the pages of one more copy.
   void prepare(const place& where, std::uint32_t copy) const;
+  // Gives the pages of all copies back; the place is zero then.
+  void discard(const place& where) const;
   std::byte* at(const place& where, std::uint32_t copy) const;
   shm_handle name(const place& where) const;
   std::uint32_t copies() const noexcept { return copies_; }

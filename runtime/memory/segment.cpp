@@ -136,6 +136,12 @@ void segment::hide() noexcept {
   fd_ = -1;
 }
 
+void segment::discard(std::size_t offset, std::size_t bytes) const noexcept {
+  const auto first = round_up(offset, page_bytes);
+  const auto end = (offset + bytes) / page_bytes * page_bytes;
+  if (first < end) ::madvise(data_ + first, end - first, MADV_REMOVE);
+}
+
 void segment::prepare(std::size_t offset, std::size_t bytes) const noexcept {
   const auto first = offset / page_bytes * page_bytes;
   const auto end = std::min(round_up(offset + bytes, page_bytes), size());

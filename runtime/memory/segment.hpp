@@ -53,6 +53,9 @@ class segment {
   // Makes the pages of [offset, offset + bytes): the maker's are allocated, a reader's are
   // entered in its page table. First touch in a hot loop is slower than a copy.
   void prepare(std::size_t offset, std::size_t bytes) const noexcept;
+  // Gives the pages back that lie wholly in [offset, offset + bytes): whoever has them mapped
+  // reads zeros. Only the maker's.
+  void discard(std::size_t offset, std::size_t bytes) const noexcept;
   // Maps [offset, offset + bytes) once more at `where`, which the caller has reserved; both
   // multiples of page_bytes. False when the kernel has no mapping left.
   bool map_at(std::byte* where, std::size_t offset, std::size_t bytes) const noexcept;

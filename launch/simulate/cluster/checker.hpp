@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -141,8 +142,8 @@ class checker {
   // It gives a chunk's parameters away, or says that a push is in them.
   void served(process_id id, std::uint64_t job, std::uint64_t epoch, std::uint32_t table,
               std::uint32_t chunk);
-  // All jobs are done.
-  void all_done();
+  // All jobs are done, but those that were cancelled.
+  void all_done(const std::function<bool(const std::string& job)>& was_cancelled = nullptr);
   // Returns true if `why` names a job that cannot go on from its checkpoint, and that may be:
   // who has left was summed on the way under ssp or async (docs/decisions/0011, (h)).
   bool may_not_go_on(const std::string& why) const;

@@ -324,11 +324,14 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   cluster_result result;
   result.stuck = !ended() && !where.check.broken();
   if (ended()) {
-    result.outcome = launcher::of(where).ended()->result;
-    result.why = launcher::of(where).ended()->why;
+    result.outcome = launcher_of(where).ended()->result;
+    result.why = launcher_of(where).ended()->why;
   }
-  const bool done = ended() && result.outcome == policies::run_outcome::done;
-  if (done) where.check.all_done();
+  const bool done = ended() && launcher_of(where).ended()->is_well();
+  if (done)
+    where.check.all_done([&where](const std::string& job) {
+      return launcher_of(where).ended()->was_cancelled(job);
+    });
   if (ended() && where.processes().size() > 1)
     where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
                                          " processes outlive the launcher");

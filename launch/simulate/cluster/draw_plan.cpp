@@ -308,6 +308,12 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
       plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
                                      chance.between<nanoseconds>(0, of.deaths_within)});
   }
+  if (of.cancellations.high > 0) {
+    const auto cancellations = draw(chance, of.cancellations);
+    for (std::uint32_t i = 0; i < cancellations; ++i)
+      plan.cancellations.push_back({.job = chance.below(spec.jobs.size()),
+                                    .when = chance.between<nanoseconds>(0, of.deaths_within)});
+  }
   draw_stalls(of, chance, plan);
   if (of.spawns_fail.high > 0) plan.spawns_fail = draw(chance, of.spawns_fail);
   const auto cuts = draw(chance, of.partitions);

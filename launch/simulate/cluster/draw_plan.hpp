@@ -26,6 +26,7 @@ struct scenario {
   range<std::uint32_t> workers{1, 5};
   range<std::uint32_t> hosts{1, 2};
   range<std::uint32_t> jobs{1, 1};
+  range<std::uint32_t> cancellations{0, 0};  // of jobs
   range<std::uint32_t> tables{1, 3};
   range<std::uint64_t> elements{1, 60};
   range<std::uint64_t> clocks{2, 8};

@@ -59,6 +59,14 @@ runtime::status endpoint_memory::add_rows(const policies::open_table_call& table
                          options.keeps);
 }
 
+void endpoint_memory::discard(std::uint32_t table) {
+  for (const auto slot : tables_[table]) {
+    for (const auto& region : *chunks_.at(slot).version_buffers)
+      std::fill(region->begin(), region->end(), std::numeric_limits<float>::quiet_NaN());
+    if (has_rows(slot)) rows_.discard(slot);
+  }
+}
+
 served_values endpoint_memory::served_of(std::uint32_t slot,
                                          std::span<const float> values) const {
   served_values served(values);

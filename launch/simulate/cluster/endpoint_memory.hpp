@@ -51,6 +51,8 @@ class endpoint_memory final : public actors::ingress_memory {
   runtime::status add_rows(const policies::open_table_call& table,
                            std::span<const policies::owned_chunk> chunks,
                            const actors::store_options& options);
+  // Nobody is to see what lies there any more.
+  void discard(std::uint32_t table);
   actors::row_store& rows() noexcept { return rows_; }
   // All ids that a part of a table of rows can have, ascending.
   const std::vector<std::uint64_t>& ids_of(std::uint32_t slot) const {

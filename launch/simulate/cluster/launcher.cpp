@@ -9,6 +9,7 @@
 #include "launch/simulate/cluster/shard.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
+#include "policies/checkpoint/cancelled_jobs.hpp"
 #include "policies/checkpoint/run_epoch.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
@@ -35,10 +36,11 @@ void set_hosts(const cluster_plan& of, policies::launch_plan& plan) {
   for (const auto& name : names) plan.homes[name.to_string()] = home_of(spec, name);
 }
 
-policies::launch_plan plan_of(const cluster_plan& of, std::uint32_t epoch) {
+policies::launch_plan plan_of(const cluster_plan& of, std::uint32_t epoch, disk_view& folder) {
   const auto& spec = of.spec;
   policies::launch_plan plan;
   plan.epoch = epoch;
+  plan.cancelled = policies::cancelled_jobs(folder).value_or(std::vector<std::string>());
   plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& job) { return job.checkpoint.has_value(); });
   plan.processes.push_back({process_role::coordinator, "", 0});
@@ -92,9 +94,9 @@ launcher::launcher(world& where, process_id id, std::uint32_t epoch)
       own_(where, *this,
            where.plan.has_agents ? std::optional(launch::inner_agent::host) : std::nullopt),
       agent_(own_, 0),
-      shell_(plan_of(where.plan, epoch), *this, id) {}
+      shell_(plan_of(where.plan, epoch, *folder_), *this, id) {}
 
-launcher& launcher::of(world& where) {
+launcher& launcher_of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
   TIDEGATE_ASSERT(found != nullptr, "the launcher outlives its processes");
   return *found;
@@ -113,6 +115,11 @@ void launcher::start() {
   };
   for (const auto& scaling : world_.plan.scalings)
     wants(scaling.when, world_.plan.spec.jobs[scaling.job].name, scaling.workers);
+  for (const auto& cancelled : world_.plan.cancellations)
+    later(cancelled.when, [this, job = world_.plan.spec.jobs[cancelled.job].name] {
+      happened_.cancels.push_back({.asker = 0, .job = job});
+      turn_soon();
+    });
   for (const auto& shard_scaling : world_.plan.shard_scalings)
     wants(shard_scaling.when, "", shard_scaling.slots);
 }
@@ -144,7 +151,7 @@ void launcher::after_turn() {
     world_.check.fail("pids", "the run folder does not name the processes that live");
   if (const auto* end = shell_.ended()) {
     if (own_.has_spares()) world_.check.fail("spares", "some outlive the run");
-    ended_ = {end->outcome, end->reason};
+    ended_ = {end->outcome, end->reason, shell_.core().result()};
     return note("the run has ended: " + (end->reason.empty() ? "done" : end->reason));
   }
   wake_at(std::min(shell_.next_wake(), agent_.next_wake()));
@@ -370,10 +377,18 @@ void launcher::put(const launch::launch_question& question, coordinator_process&
       return to.scale_shards(question.number, std::move(reply));
     case about::process_ended:
       return to.process_ended(question.name, question.incarnation, std::move(reply));
+    case about::fail_job:
+      return to.fail_job(question.name.job, question.why, reply);
     case about::save:
       break;
   }
   TIDEGATE_ASSERT(false, "nobody interrupts a simulated launcher");
+}
+
+runtime::status launcher::record_cancelled(const std::string& job) {
+  auto recorded = policies::record_cancelled(*folder_, job);
+  if (!recorded.ok()) ++world_.failed_writes;
+  return recorded;
 }
 
 runtime::status launcher::record_epoch(std::uint32_t epoch) {

@@ -2,6 +2,7 @@
 // the checker what it sees. One thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +30,6 @@ class launcher final : public frameless_process,
                        private host_processes::owner {
  public:
   launcher(world& where, process_id id, std::uint32_t epoch);
-  static launcher& of(world& where);
   // Puts the epoch of the next launcher on record. Errors: those of the run folder.
   static runtime::expected<std::uint32_t> begin_epoch(world& where);
 
@@ -46,6 +46,20 @@ class launcher final : public frameless_process,
   struct outcome {
     policies::run_outcome result = policies::run_outcome::done;
     std::string why;
+    std::vector<policies::job_status> jobs = {};
+
+    // Returns true if every job is done, or was cancelled.
+    bool is_well() const {
+      return std::all_of(jobs.begin(), jobs.end(), [](const auto& job) {
+        return job.state == policies::job_state::done ||
+               job.state == policies::job_state::cancelled;
+      });
+    }
+    bool was_cancelled(const std::string& name) const {
+      return std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) {
+        return job.name == name && job.state == policies::job_state::cancelled;
+      });
+    }
   };
   const std::optional<outcome>& ended() const noexcept { return ended_; }
 
@@ -81,13 +95,14 @@ class launcher final : public frameless_process,
   std::uint64_t ask(const launch::launch_question& question) override;
   void finish(launch::poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
+  runtime::status record_cancelled(const std::string& job) override;
   void event(const std::string& subject, const std::string& detail) override {
     note(subject + ": " + detail);
   }
   runtime::status write_pids(const std::vector<launch::live_process>& processes) override;
   void complain(const std::string& text) override { note(text); }
   void show_log(const std::string&) override {}
-  void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
+  void answer(std::uint32_t, const std::string& line) override { note("asked for: " + line); }
 
   void turn_soon();
   void turn();
@@ -136,5 +151,8 @@ class launcher final : public frameless_process,
   std::int64_t waking_ = policies::launch_core::never;
   std::optional<outcome> ended_;
 };
+
+// The launcher that there is (asserted).
+launcher& launcher_of(world& where);
 
 }  // namespace tidegate::sim

@@ -65,6 +65,12 @@ struct shard_scaling {
   nanoseconds when = 0;
 };
 
+// Somebody cancels a job.
+struct cancellation {
+  std::uint64_t job = 0;
+  nanoseconds when = 0;
+};
+
 // A host that is not the launcher's dies, with all its processes, or is out of everybody's
 // reach.
 struct host_fault {
@@ -127,6 +133,7 @@ struct cluster_plan {
   std::vector<commit_death> commit_deaths;
   std::vector<scaling> scalings;
   std::vector<shard_scaling> shard_scalings;
+  std::vector<cancellation> cancellations;
   std::vector<stall> stalls;
   bool has_agents = false;  // of their own, all hosts but the launcher's
   std::vector<host_fault> host_faults;

@@ -86,6 +86,7 @@ void shard_memory::note_opened(const policies::open_table_call& table,
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
   auto& check = world_.check;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    if (discarded_.contains(endpoint_.table_of(slot))) continue;
     const auto& chunk = chunks_[slot];
     const auto table = endpoint_.table_of(slot);
     const auto number = endpoint_.chunk_of(slot);
@@ -205,6 +206,8 @@ runtime::status shard_memory::apply_rows(const effects::apply& step, inputs from
 }
 
 runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
+  // A step that was on its way to a replica when its job was deserted.
+  if (discarded_.contains(endpoint_.table_of(step.slot))) return {};
   if (endpoint_.has_rows(step.slot)) return apply_rows(step, from);
   auto& chunk = chunks_.at(step.slot);
   std::vector<kernels::gradient> gradients;

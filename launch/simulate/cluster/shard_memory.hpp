@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -45,6 +46,10 @@ class shard_memory final : public actors::shard_memory {
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             const actors::store_options& options) override;
+  void discard(std::uint32_t table) override {
+    discarded_.insert(table);
+    endpoint_.discard(table);
+  }
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
@@ -137,6 +142,7 @@ class shard_memory final : public actors::shard_memory {
   bool follows_ = false;
   std::map<std::uint64_t, job_options> jobs_;  // by token
   std::vector<chunk_state> chunks_;            // by slot
+  std::set<std::uint32_t> discarded_;          // tables
   std::shared_ptr<sums> sums_ = std::make_shared<sums>();
   std::shared_ptr<sums> lent_;          // of the primary
   mutable std::vector<float> missing_;  // in place of a payload that was given back

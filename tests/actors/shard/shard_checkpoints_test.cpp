@@ -53,6 +53,7 @@ class small_memory final : public shard_memory {
                             const store_options&) override {
     return {};
   }
+  void discard(std::uint32_t) override {}
   runtime::status restore(const policies::checkpoint_reader&, std::size_t, runtime::storage&,
                           std::span<const policies::owned_chunk>,
                           policies::shard_core&) override {

@@ -95,6 +95,24 @@ TEST(engine, needs_a_launcher_on_one_of_its_hosts) {
               HasSubstr("this host, login, is not among the cluster's: n1, n2"));
 }
 
+TEST(engine, is_not_asked_for_a_plan) {
+  const auto spec = as_if_on_engine(cluster(engine_kind::slurm), 3);
+  ASSERT_TRUE(spec) << spec.error().message();
+  ASSERT_EQ(spec->hosts.size(), 3U);
+  EXPECT_THAT(spec->hosts[0].prefix, IsEmpty());
+  EXPECT_THAT(spec->hosts[2].prefix, IsSupersetOf({"srun", "--nodelist=node3"}));
+  auto named = cluster(engine_kind::mpi);
+  named.hosts = {{.name = "a", .address = "", .prefix = {}}};
+  EXPECT_EQ(as_if_on_engine(named, 0)->hosts.size(), 1U);
+  const auto refusal = [](const policies::cluster_spec& of, std::uint32_t nodes) {
+    const auto planned = as_if_on_engine(of, nodes);
+    return planned ? "planned" : planned.error().message();
+  };
+  EXPECT_THAT(refusal(named, 2), HasSubstr("names 1 nodes, and 2 are asked for"));
+  EXPECT_THAT(refusal(cluster(engine_kind::ray), 0), HasSubstr("--nodes N"));
+  EXPECT_THAT(refusal(cluster(engine_kind::local), 2), HasSubstr("cluster.engine is local"));
+}
+
 TEST(engine, is_not_asked_where_there_is_no_allocation) {
   const auto none = on_engine(cluster(engine_kind::slurm), {});
   ASSERT_FALSE(none);

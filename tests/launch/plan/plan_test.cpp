@@ -38,6 +38,18 @@ TEST(plan, places_workers_in_blocks_and_shards_in_turn) {
   EXPECT_EQ(moved.processes.back().host, "a");
 }
 
+TEST(plan, says_what_starts_the_agent_of_a_host) {
+  const auto plan = make_plan(*parse_cluster(
+      "cluster: {name: x, hosts: {a: {address: 10.0.0.1}, b: {ssh: me@b, address: 10.0.0.2}}}\n"
+      "jobs: {j: {command: run}}\n",
+      "c.yaml", {}));
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("10.0.0.1  the launcher, which is there"));
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("-- me@b 'exec tidegate host'"));
+  const auto shown = nlohmann::json::parse(plan_json(plan));
+  EXPECT_EQ(shown["hosts"][0]["agent"].size(), 0U);
+  EXPECT_EQ(shown["hosts"][1]["agent"][0], "ssh");
+}
+
 TEST(plan, says_where_shards_keep_their_parameters) {
   const auto plan =
       make_plan(*parse_cluster(fashion_yaml(), "c.yaml", {"cluster.shards.device=cuda:0"}));

@@ -86,6 +86,10 @@ class world_of_words final : public run_port, public process_port {
   }
   void finish(poll_shell::job_failures) override { seen.push_back("finish"); }
   runtime::status record_epoch(std::uint32_t) override { return {}; }
+  runtime::status record_cancelled(const std::string& job) override {
+    seen.push_back("record " + job);
+    return disk;
+  }
   void event(const std::string&, const std::string&) override {}
   runtime::status write_pids(const std::vector<live_process>&) override {
     seen.push_back("pids");
@@ -278,6 +282,16 @@ TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
   run.turn(20, std::move(answered));
   EXPECT_EQ(run.world.take(),
             (lines{"to 7: ok", "ask 2 of coordinator-a-0.0", "spawn 3.1", "pids"}));
+}
+
+TEST(run_shell, a_job_that_is_cancelled_is_on_record_before_that_is_said) {
+  running run;
+  run.world.take();
+  run_turn asked;
+  asked.cancels = {{.asker = 7, .job = "b"}, {.asker = 8, .job = "a"}};
+  run.turn(10, std::move(asked));
+  EXPECT_EQ(run.world.take(), (lines{"to 7: error no job 'b' in this run", "record a",
+                                     "to 8: ok", "ask 5 of coordinator-a-0.0"}));
 }
 
 TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {

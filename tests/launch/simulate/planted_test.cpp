@@ -32,6 +32,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (runtime::is_bug_of_endings(bug)) return of.cancellations.high == 0;
+    if (of.cancellations.high > 0) return true;
     if (runtime::is_bug_of_mirrors(bug)) return of.mirror_every.high == 0;
     if (of.mirror_every.high > 0) return true;
     if (runtime::is_bug_of_hosts(bug)) return of.host_faults.high == 0;
@@ -192,6 +194,10 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(mirror_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_mirror_bug_first),
                                         static_cast<int>(runtime::planted_mirror_bug_last) +
+                                            1));
+INSTANTIATE_TEST_SUITE_P(ending_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_ending_bug_first),
+                                        static_cast<int>(runtime::planted_ending_bug_last) +
                                             1));
 INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
                          testing::Values(static_cast<int>(runtime::planted_reduction_bug)));

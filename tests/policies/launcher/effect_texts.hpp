@@ -15,13 +15,35 @@ inline process_exit exit_of(const std::string& name, ending kind) {
                                                      : " was killed")};
 }
 
-inline std::string text_of_stop(const launch_effects::stop_cluster& content) {
+inline std::string text_of_effect(const launch_effects::renew& content) {
+  return "epoch " + std::to_string(content.epoch);
+}
+inline std::string text_of_effect(const launch_effects::watch&) {
+  return "watch";
+}
+inline std::string text_of_effect(const launch_effects::poll_now&) {
+  return "poll";
+}
+inline std::string text_of_effect(const launch_effects::fail_job& content) {
+  return content.job + " has failed: " + content.reason;
+}
+inline std::string text_of_effect(const launch_effects::save& content) {
+  return "save " + content.job;
+}
+inline std::string text_of_effect(const launch_effects::note& content) {
+  return "note " + content.subject + ": " + content.detail;
+}
+inline std::string text_of_effect(const launch_effects::complain& content) {
+  return content.text;
+}
+
+inline std::string text_of_effect(const launch_effects::stop_cluster& content) {
   std::string text = "stop";
   for (const auto& [job, why] : content.failures) text += ", " + job + " has failed: " + why;
   return text;
 }
 
-inline std::string text_of_end(const launch_effects::conclude& content) {
+inline std::string text_of_effect(const launch_effects::conclude& content) {
   const char* const words[] = {"done", "job failed", "process died"};
   return std::string("over: ") + words[static_cast<int>(content.outcome)] +
          (content.reason.empty() ? "" : ", " + content.reason);

@@ -95,6 +95,10 @@ class launched {
     core_.interrupted(now_, "SIGTERM", false, out_);
     decide();
   }
+  void cancel(const std::string& job) {
+    EXPECT_TRUE(core_.cancel(job, "somebody", out_).ok());
+    decide();
+  }
   void ends(const std::string& name, ending kind = ending::clean) {
     ends(std::vector{std::pair{name, kind}});
   }
@@ -360,32 +364,18 @@ class launched {
              (content.copy_of == no_spare ? "" : ", of " + std::to_string(content.copy_of));
     else if constexpr (std::is_same_v<Effect, launch_effects::end_spare>)
       return "end spare " + std::to_string(content.spare);
-    else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
-      return "epoch " + std::to_string(content.epoch);
-    else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
-      return "watch";
-    else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)
-      return "poll";
-    else if constexpr (std::is_same_v<Effect, launch_effects::stop_cluster>)
-      return text_of_stop(content);
     else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
       return "leave " + name_of(content.process);
-    else if constexpr (std::is_same_v<Effect, launch_effects::save>)
-      return "save " + content.job;
     else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
       return "terminate " + name_of(content.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::kill>)
       return "kill " + name_of(content.process);
-    else if constexpr (std::is_same_v<Effect, launch_effects::note>)
-      return "note " + content.subject + ": " + content.detail;
-    else if constexpr (std::is_same_v<Effect, launch_effects::complain>)
-      return content.text;
     else if constexpr (std::is_same_v<Effect, launch_effects::show_log>)
       return "log of " + name_of(content.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::show_agent_log>)
       return "log of the agent of " + plan_.hosts[content.host].name;
     else
-      return text_of_end(content);
+      return text_of_effect(content);
   }
   launch_plan plan_;
   launch_core core_;

@@ -107,6 +107,33 @@ TEST(arena, places_do_not_overlap_in_any_version_buffer) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.at(places[3], 0)) % (2 << 20), 0u);
 }
 
+std::uint64_t pages_of(const segment_name& name) {
+  struct stat found {};
+  EXPECT_EQ(::fstat(static_cast<int>(name.fd), &found), 0);
+  return static_cast<std::uint64_t>(found.st_blocks) * 512 / segment::page_bytes;
+}
+
+TEST(arena, a_place_that_is_given_back_has_no_pages_and_its_neighbours_keep_theirs) {
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  arena places("test", 2);
+  const auto first = places.allocate(bytes);
+  const auto second = places.allocate(bytes);
+  ASSERT_TRUE(first && second);
+  for (const std::uint32_t copy : {0U, 1U})
+    for (const auto& place : {*first, *second}) std::memset(places.at(place, copy), 7, bytes);
+  const auto name = places.name(*first).segment;
+  const auto seen = segment::open(name);
+  ASSERT_TRUE(seen);
+  const auto before = pages_of(name);
+  places.discard(*first);
+  EXPECT_EQ(before - pages_of(name), 2 * bytes / segment::page_bytes);
+  for (const std::uint32_t copy : {0U, 1U}) {
+    EXPECT_EQ(*places.at(*first, copy), std::byte{0});
+    EXPECT_EQ(places.at(*second, copy)[bytes - 1], std::byte{7});
+  }
+  EXPECT_EQ(seen->data()[places.name(*first).offset], std::byte{0}) << "no SIGBUS elsewhere";
+}
+
 TEST(window, sees_every_version_buffer_and_believes_no_name) {
   arena memory("test", 2);
   const auto place = *memory.allocate(256);
