@@ -32,11 +32,16 @@ const std::vector<command>& commands() {
        .known_options = {"--device", "--set", "--help"}},
       {.name = "plan",
        .kind = command_kind::plan,
-       .known_options = {"--json", "--device", "--set", "--help"}},
+       .known_options = {"--json", "--engine", "--nodes", "--device", "--set", "--help"}},
       {.name = "launch",
        .kind = command_kind::launch,
        .known_options = {"--run-dir", "--run-dir-file", "--resume", "--follow", "--device",
                          "--set", "--help"}},
+      {.name = "submit",
+       .kind = command_kind::submit,
+       .known_options = {"--slurm", "--nodes", "--time", "--run-dir", "--sbatch", "--dry-run",
+                         "--device", "--set", "--help"},
+       .example = "--slurm cluster.yaml"},
       {.name = "export",
        .kind = command_kind::export_model,
        .known_options = {"--output", "--job", "--list", "--since", "--help"},
@@ -47,6 +52,11 @@ const std::vector<command>& commands() {
        .known_options = {"--job", "--help"},
        .argument = "run folder",
        .example = "RUN_DIR workers=6 shards=3"},
+      {.name = "cancel",
+       .kind = command_kind::cancel,
+       .known_options = {"--help"},
+       .argument = "run folder",
+       .example = "RUN_DIR JOB"},
   };
   return all;
 }
@@ -61,18 +71,55 @@ std::string did_you_mean(std::string_view word, const arguments& known) {
          join(known);
 }
 
+using adder = options::options_description_easy_init;
+
+void add_sets(adder& add, command_line& into) {
+  add("set", options::value(&into.sets)->composing(), "");
+  const auto set_device = [&into](const std::string& name) {
+    into.sets.push_back("cluster.shards.device=" + name);
+  };
+  add("device", options::value<std::string>()->notifier(set_device), "");
+}
+
+// A node has one process at least.
+void add_nodes(adder& add, command_line& into) {
+  constexpr auto nodes_max = runtime::limits::workers_max + runtime::limits::shards_max;
+  const auto set_nodes = [&into](const std::string& text) {
+    const auto number = parse_unsigned(text);
+    if (!number || *number == 0 || *number > nodes_max)
+      throw options::error("--nodes '" + text + "'; allowed: 1 to " +
+                           std::to_string(nodes_max));
+    into.nodes = static_cast<std::uint32_t>(*number);
+  };
+  add("nodes", options::value<std::string>()->notifier(set_nodes), "");
+}
+
+void add_export(adder& add, command_line& into) {
+  add("output,o", options::value(&into.output), "");
+  add("job", options::value(&into.job), "");
+  add("list", options::bool_switch(&into.list), "");
+  add("since", options::value<std::string>()->notifier([&into](const std::string& text) {
+    into.since = parse_unsigned(text);
+    if (!into.since) throw options::error("--since '" + text + "'; allowed: a clock, a number");
+  }),
+      "");
+}
+
+void add_submit(adder& add, command_line& into) {
+  add_sets(add, into);
+  add_nodes(add, into);
+  add("slurm", options::bool_switch(&into.slurm), "");
+  add("time", options::value(&into.time), "");
+  add("run-dir", options::value(&into.run_dir), "");
+  add("sbatch", options::value(&into.sbatch)->composing(), "");
+  add("dry-run", options::bool_switch(&into.dry_run), "");
+}
+
 options::options_description describe(command_kind kind, command_line& into) {
   options::options_description all;
   auto add = all.add_options();
   add("help,h", "");
   add("arguments", options::value<arguments>()->composing(), "");
-  const auto add_sets = [&] {
-    add("set", options::value(&into.sets)->composing(), "");
-    const auto set_device = [&into](const std::string& name) {
-      into.sets.push_back("cluster.shards.device=" + name);
-    };
-    add("device", options::value<std::string>()->notifier(set_device), "");
-  };
   switch (kind) {
     case command_kind::launch:
       add("run-dir", options::value(&into.run_dir), "");
@@ -81,21 +128,19 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("follow", options::bool_switch(&into.follow), "");
       [[fallthrough]];
     case command_kind::validate:
-      add_sets();
+      add_sets(add, into);
       break;
     case command_kind::plan:
-      add_sets();
+      add_sets(add, into);
       add("json", options::bool_switch(&into.json), "");
+      add("engine", options::value(&into.engine), "");
+      add_nodes(add, into);
+      break;
+    case command_kind::submit:
+      add_submit(add, into);
       break;
     case command_kind::export_model:
-      add("output,o", options::value(&into.output), "");
-      add("job", options::value(&into.job), "");
-      add("list", options::bool_switch(&into.list), "");
-      add("since", options::value<std::string>()->notifier([&into](const std::string& text) {
-        into.since = parse_unsigned(text);
-        if (!into.since) throw options::invalid_option_value(text);
-      }),
-          "");
+      add_export(add, into);
       break;
     case command_kind::scale:
       add("job", options::value(&into.job), "");
@@ -115,6 +160,7 @@ options::options_description describe(command_kind kind, command_line& into) {
     case command_kind::help:
     case command_kind::version:
     case command_kind::host:
+    case command_kind::cancel:
       break;
   }
   return all;
@@ -224,12 +270,23 @@ runtime::expected<command_line> parse_file_command(const command& selected,
         "launch --resume RUN_DIR [--follow], and nothing else");
   }
   if (line.kind == command_kind::scale) return parse_scale(*words, line);
+  if (line.kind == command_kind::cancel) {
+    if (words->empty() || words->size() > 2)
+      return bad(
+          "tidegate cancel; allowed: tidegate cancel RUN_DIR [JOB], without JOB the only one");
+    line.file = words->front();
+    if (words->size() == 2) line.job = words->back();
+    return line;
+  }
   if (words->size() != 1) {
     return bad("tidegate " + selected.name +
                (words->empty() ? ": no " + selected.argument + " is given"
                                : ": more than one " + selected.argument) +
                "; allowed: tidegate " + selected.name + " " + selected.example + " [options]");
   }
+  if (line.kind == command_kind::submit && !line.slurm)
+    return bad("tidegate submit: say to which queue; allowed: tidegate submit --slurm " +
+               words->front() + " [options]");
   if (line.kind == command_kind::export_model && line.list != line.output.empty())
     return bad("tidegate export: give either -o FILE or --list");
   if (line.kind == command_kind::export_model && line.list && line.since)

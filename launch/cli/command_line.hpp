@@ -16,8 +16,10 @@ enum class command_kind : std::uint8_t {
   validate,
   plan,
   launch,
+  submit,
   export_model,
   scale,
+  cancel,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_replica,
@@ -27,20 +29,26 @@ enum class command_kind : std::uint8_t {
 
 struct command_line {
   command_kind kind = command_kind::help;
-  std::string topic;                   // of help: a command, "yaml", or empty
-  std::string file;                    // the cluster file; export, scale: the run folder
-  std::vector<std::string> sets;       // --set, in order
-  bool json = false;                   // plan
-  std::string run_dir;                 // launch: empty for the default; nodes: required
-  std::string run_dir_file;            // launch
-  std::string resume;                  // launch: the run folder to go on in; then no file
-  bool follow = false;                 // launch
-  std::uint32_t index = 0;             // node shard, node replica, node aggregator
-  std::string job;                     // node aggregator; export, scale: empty for the only one
-  std::uint32_t workers = 0;           // scale; 0: as many as there are
-  std::uint32_t shards = 0;            // scale; likewise
-  std::string output;                  // export
-  bool list = false;                   // export
+  std::string topic;                // of help: a command, "yaml", or empty
+  std::string file;                 // the cluster file; export, scale, cancel: the run folder
+  std::vector<std::string> sets;    // --set, in order
+  bool json = false;                // plan
+  std::string engine;               // plan: another than the file's; empty: the file's
+  std::uint32_t nodes = 0;          // plan, submit: of the engine; 0: the file's hosts
+  std::string run_dir;              // launch, submit: empty for the default; nodes: required
+  std::string run_dir_file;         // launch
+  std::string resume;               // launch: the run folder to go on in; then no file
+  bool follow = false;              // launch
+  bool slurm = false;               // submit
+  std::string time;                 // submit
+  std::vector<std::string> sbatch;  // submit: options of sbatch
+  bool dry_run = false;             // submit
+  std::uint32_t index = 0;          // node shard, node replica, node aggregator
+  std::string job;            // node aggregator; export, scale, cancel: empty for the only one
+  std::uint32_t workers = 0;  // scale; 0: as many as there are
+  std::uint32_t shards = 0;   // scale; likewise
+  std::string output;         // export
+  bool list = false;          // export
   std::optional<std::uint64_t> since;  // export: a clock
   int ready_fd = -1;                   // node coordinator: gets "PORT\n"
 };

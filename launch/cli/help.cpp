@@ -9,16 +9,20 @@ constexpr const char* general = R"(tidegate - a parameter server
 
   tidegate validate FILE [--set path=value]...
       say everything that is wrong with a cluster file
-  tidegate plan FILE [--json] [--set path=value]...
+  tidegate plan FILE [--json] [--engine NAME] [--set path=value]...
       show processes, chunks per shard and memory; nothing is started
   tidegate launch FILE [--run-dir DIR] [--follow] [--set path=value]...
       run it: coordinator, shards, aggregators and workers
   tidegate launch --resume RUN_DIR [--follow]
       go on with a run whose launcher was killed, or that failed
+  tidegate submit --slurm FILE [--nodes N] [--time LIMIT] [--run-dir DIR]
+      run it as a batch job of Slurm, which goes on after its time limit
   tidegate export RUN_DIR -o FILE [--job NAME]
       write a job's newest checkpoint as one safetensors file
   tidegate scale RUN_DIR workers=N shards=N [--job NAME]
       add or remove workers and shards while jobs run
+  tidegate cancel RUN_DIR [JOB]
+      end a job; the others of the run go on
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
@@ -51,12 +55,34 @@ Reads a cluster file and lists every problem as FILE:LINE:COLUMN: what is wrong;
 Exit code 0 without a problem, else 2.
 )";
 
-constexpr const char* plan = R"(tidegate plan FILE [--json] [--set path=value]...
+constexpr const char* plan =
+    R"(tidegate plan FILE [--json] [--engine NAME [--nodes N]] [--set path=value]...
 
-Shows which processes would run, the chunks of declared tables on each shard, and the memory that
-parameters, optimizer state and waiting gradients take at most. Starts nothing.
+Shows which processes would run on which hosts, what starts the agents of hosts, the chunks of
+declared tables on each shard, and the memory that parameters, optimizer state and waiting
+gradients take at most. Starts nothing, and asks no engine for anything.
 
   --json             the same as JSON
+  --engine NAME      as on slurm, mpi or ray, whatever cluster.engine says
+  --nodes N          of the engine; without it those that cluster.hosts names
+)";
+
+constexpr const char* submit =
+    R"(tidegate submit --slurm FILE [--nodes N] [--time LIMIT] [--run-dir DIR] [--sbatch OPTION]...
+
+Gives the cluster file to Slurm's sbatch as a job, with cluster.engine=slurm: the launcher runs on the first of its nodes,
+and the nodes are the hosts. Before the job's time limit Slurm signals it; jobs that have checkpoints
+write one more, and the job goes back into the queue, to go on from there. It does so, too, when its
+first node is lost. The run folder, FILE and tidegate must be seen by all nodes.
+
+  --nodes N          how many; without it as many as cluster.hosts names
+  --time LIMIT       of each turn, as sbatch has it (2:00:00); without it the partition's
+  --run-dir DIR      the run folder; must be new or empty. Default: runs/NAME-YYYYmmdd-HHMMSS
+  --sbatch OPTION    one more option of sbatch: --sbatch=--partition=gpu; may be given often
+  --dry-run          shows the batch script, and submits nothing
+
+Writes DIR.sbatch, the batch script; the launcher's output goes to DIR.out. A job that has ended
+before its run has is submitted again with `sbatch DIR.sbatch`, and goes on.
 )";
 
 constexpr const char* launch =
@@ -118,6 +144,16 @@ in events.jsonl).
 Exit codes: 0 it is agreed; 1 it cannot be, or no launcher lives in RUN_DIR; 2 bad usage.
 )";
 
+constexpr const char* cancel = R"(tidegate cancel RUN_DIR [JOB]
+
+Asks the launcher of a run to end a job, the only one if none is named. Its processes get SIGTERM,
+and SIGKILL a second later; shards free its memory. The other jobs of the run go on. The job's
+state is `cancelled`, its checkpoints stay, and the run's exit code is 1.
+
+Exit codes: 0 it is being ended; 1 it has ended, there is no such job, or no launcher lives in
+RUN_DIR; 2 bad usage.
+)";
+
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
 tidegate node shard --run-dir DIR --index I
 tidegate node aggregator --run-dir DIR --job JOB --index I
@@ -133,8 +169,10 @@ std::string help_text(const std::string& topic) {
   if (topic == "validate") return std::string(validate) + sets;
   if (topic == "plan") return std::string(plan) + sets;
   if (topic == "launch") return std::string(launch) + sets;
+  if (topic == "submit") return std::string(submit) + sets;
   if (topic == "export") return export_run;
   if (topic == "scale") return scale;
+  if (topic == "cancel") return cancel;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

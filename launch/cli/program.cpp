@@ -4,6 +4,7 @@
 
 #include "launch/agents/engine.hpp"
 #include "launch/agents/host_main.hpp"
+#include "launch/cli/cancel.hpp"
 #include "launch/cli/command_line.hpp"
 #include "launch/cli/export_model.hpp"
 #include "launch/cli/node_main.hpp"
@@ -15,6 +16,7 @@
 #include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
 #include "launch/run/resume.hpp"
+#include "launch/submit/submit.hpp"
 
 namespace tidegate::launch {
 
@@ -24,14 +26,23 @@ int exit_with(exit_code code) {
   return static_cast<int>(code);
 }
 
+runtime::expected<policies::cluster_spec> cluster_on_engine(
+    const command_line& line, const policies::cluster_spec& spec) {
+  if (line.kind == command_kind::plan && (!line.engine.empty() || line.nodes > 0))
+    return as_if_on_engine(spec, line.nodes);
+  return on_engine(spec, parse_environment(environ));
+}
+
 int run_on_file(const command_line& line, const services& cluster) {
-  const auto read = load_cluster(line.file, line.sets);
+  auto sets = line.sets;
+  if (!line.engine.empty()) sets.push_back("cluster.engine=" + line.engine);
+  const auto read = load_cluster(line.file, sets);
   if (!read) {
     // Bare lines `file:line:column: ...`, so that editors can jump to them.
     std::cerr << read.error().message() << "\n";
     return exit_with(exit_code::bad_usage);
   }
-  auto spec = on_engine(*read, parse_environment(environ));
+  auto spec = cluster_on_engine(line, *read);
   if (!spec) {
     std::cerr << line.file << ": " << spec.error().message() << "\n";
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
@@ -107,10 +118,20 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return node_main(*line, cluster);
     case command_kind::host:
       return exit_with(host_main(cluster.agents));
+    case command_kind::submit:
+      return exit_with(submit_to_slurm({.file = line->file,
+                                        .sets = line->sets,
+                                        .run_dir = line->run_dir,
+                                        .nodes = line->nodes,
+                                        .time = line->time,
+                                        .sbatch_options = line->sbatch,
+                                        .dry_run = line->dry_run}));
     case command_kind::export_model:
       return run_export(*line);
     case command_kind::scale:
       return exit_with(scale_run(*line));
+    case command_kind::cancel:
+      return exit_with(cancel_job(*line));
     case command_kind::launch:
       if (!line->resume.empty())
         return exit_with(resume_cluster(line->resume, cluster, line->follow));

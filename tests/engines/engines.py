@@ -25,6 +25,7 @@ class Run:
     def __init__(self, hosts, spec, host=1, **variables):
         self.hosts = hosts
         self.host = host
+        self.spec = spec
         self.variables = variables
         hosts.path(host, "/tmp/cluster.yaml").write_text(json.dumps(spec))  # JSON is YAML
         # In memory: a launcher that waits for a disk says nothing to its agents meanwhile.
@@ -92,8 +93,8 @@ class EngineTest(unittest.TestCase):
     run_kind = Run
     launcher = 1  # the host that launches
 
-    def own_hosts(self, count):
-        hosts = self.kind(count)
+    def own_hosts(self, count, shared=()):
+        hosts = self.kind(count, shared)
         try:
             hosts.__enter__()
         except own_hosts.NotHere as why:

@@ -1,6 +1,10 @@
 """Clusters in allocations of Slurm: a controller and nodes on hosts that share no file. Skipped where those cannot be made (they
 need root), or where there is no Slurm."""
 
+import re
+import shutil
+import tempfile
+
 from engines import *
 
 
@@ -43,6 +47,43 @@ class SlurmRun(Run):
             return ""
 
 
+class SubmittedRun(SlurmRun):
+    """A cluster file that `tidegate submit` gives to Slurm, in a folder that all hosts share."""
+
+    def __init__(self, hosts, spec, host, folder):
+        self.folder = folder
+        super().__init__(hosts, spec, host)
+
+    def start(self, _):
+        (self.folder / "cluster.yaml").write_text(json.dumps(self.spec))
+        told = self.hosts.run(1, [BIN / "tidegate", "submit", "--slurm", self.folder / "cluster.yaml", "--run-dir", self.folder / "run",
+                                  "--nodes", len(list(self.hosts.all())) - 1, "--sbatch=--comment=e2e"], E2E_PULLS="/tmp/pulls")
+        self.job = re.match(r"job (\d+) of Slurm, 2 nodes\n", told)[1]
+
+    def read(self, name):
+        try:
+            return (self.folder / "run" / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def queued(self):
+        """The job's state and how often it was put back; empty once it has left the queue."""
+        return self.hosts.run(1, ["squeue", "--noheader", "--job", self.job, "--format=%T"]).split()
+
+    def has_ended(self):
+        return self.read("result.json") != "" and not self.queued()
+
+    def status(self):
+        return json.loads(self.read("result.json"))["exit_code"]
+
+    @property
+    def output(self):
+        try:
+            return pathlib.Path(f"{self.folder}/run.out").read_text(errors="replace")
+        except OSError:
+            return ""
+
+
 class Slurm(EngineTest):
     kind = own_hosts.SlurmHosts
     daemons = ("munged", "slurmctld", "slurmd ", "slurmstepd", "/slurm_script")
@@ -73,6 +114,21 @@ class Slurm(EngineTest):
             hosts.lose_power(4)
             self.assert_well(run, expected, hosts, lost=[4])
             self.assertEqual(len(run.events("host_lost")), 1, run.account())
+
+    def test_a_time_limit_costs_no_clock(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-submitted-"))
+        self.addCleanup(shutil.rmtree, folder)
+        hosts = self.own_hosts(3, shared=[folder])
+        expected = self.expected(hosts, 200)
+        spec = self.spec(hosts, 200, 20000, job={"checkpoint": {"every": "1000 clocks"}})
+        run = SubmittedRun(hosts, spec, self.launcher, folder)
+        self.addCleanup(run.kill)
+        wait_until(run.is_training, 60, run.account)
+        # As Slurm does before the limit (--signal=B:USR1).
+        hosts.run(1, ["scancel", "--batch", "--signal=USR1", run.job])
+        wait_until(lambda: run.events("run_resumed"), 240, run.account)
+        self.assertRegex(run.events("job_resumed")[0], r"checkpoint e0001-0+1, clock [1-9]")
+        self.assert_well(run, expected, hosts)
 
     def test_what_is_no_allocation_is_told(self):
         hosts = self.own_hosts(2)

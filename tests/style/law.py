@@ -86,6 +86,8 @@ PROJECT = {
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents"],
+    # `tidegate submit`: what is given to another system's queue.
+    "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
                      "launch/processes", "launch/run"],

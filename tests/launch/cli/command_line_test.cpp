@@ -51,6 +51,31 @@ TEST(command_line, resume_takes_nothing_else) {
   }
 }
 
+TEST(command_line, submit) {
+  const auto line =
+      parse_command_line({"submit", "--slurm", "f.yaml", "--nodes", "3", "--time=1:00",
+                          "--sbatch=--partition=gpu", "--sbatch=--mem=1G", "--dry-run"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::submit);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_EQ(line->nodes, 3U);
+  EXPECT_EQ(line->time, "1:00");
+  EXPECT_THAT(line->sbatch, testing::ElementsAre("--partition=gpu", "--mem=1G"));
+  EXPECT_TRUE(line->dry_run);
+  EXPECT_THAT(reply_code_of({"submit", "f.yaml"}), HasSubstr("submit --slurm f.yaml"));
+  for (const char* nodes : {"0", "-1", "many", "5000000000"})
+    EXPECT_THAT(reply_code_of({"submit", "--slurm", "f.yaml", "--nodes", nodes}),
+                HasSubstr("nodes"))
+        << nodes;
+}
+
+TEST(command_line, plans_for_another_engine) {
+  const auto line = parse_command_line({"plan", "--engine", "slurm", "--nodes=4", "f.yaml"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->engine, "slurm");
+  EXPECT_EQ(line->nodes, 4U);
+}
+
 TEST(command_line, scale) {
   const auto line = parse_command_line({"scale", "runs/x", "workers=6", "--job", "mlp"});
   ASSERT_TRUE(line) << line.error().message();
@@ -72,6 +97,17 @@ TEST(command_line, scale) {
                 HasSubstr("'" + std::string(word) + "'"));
   EXPECT_THAT(reply_code_of({"scale", "runs/x", "shards=1", "shards=2"}),
               HasSubstr("'shards=2'"));
+}
+
+TEST(command_line, cancel) {
+  const auto line = parse_command_line({"cancel", "runs/x", "mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::cancel);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_EQ(parse_command_line({"cancel", "runs/x"})->job, "");
+  EXPECT_THAT(reply_code_of({"cancel"}), HasSubstr("cancel RUN_DIR [JOB]"));
+  EXPECT_THAT(reply_code_of({"cancel", "a", "b", "c"}), HasSubstr("cancel RUN_DIR [JOB]"));
 }
 
 TEST(command_line, export_model) {

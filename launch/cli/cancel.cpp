@@ -1,0 +1,16 @@
+#include "launch/cli/cancel.hpp"
+
+#include <iostream>
+
+#include "launch/cli/request.hpp"
+
+namespace tidegate::launch {
+
+exit_code cancel_job(const command_line& line) {
+  if (!ask_of_run("cancel", line.file, "cancel " + line.job)) return exit_code::job_failed;
+  std::cout << (line.job.empty() ? "the job" : "job " + line.job)
+            << " is being ended; other jobs go on\n";
+  return exit_code::done;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,31 @@
+// The batch script by which Slurm runs a cluster file on the nodes of a job. Pure, any thread.
+//
+// The job's time limit costs no work: some time before it Slurm sends a signal to the script,
+// the launcher writes a last checkpoint and ends, and the job is put back into Slurm's queue.
+// When it begins anew, or Slurm has started it again because its first node was lost, the
+// script goes on with the run that there is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegate::launch {
+
+struct slurm_job {
+  std::string name;
+  std::string program;            // of tidegate, absolute
+  std::string file;               // the cluster file, absolute
+  std::string run_dir;            // absolute, on a file system that all nodes see
+  std::vector<std::string> sets;  // --set of the launcher
+  std::uint32_t nodes = 1;
+  std::string time;                // as sbatch's --time; empty: the partition's limit
+  std::uint32_t save_seconds = 0;  // before the limit: a last checkpoint takes no longer
+  // Further words of sbatch: "--partition=gpu".
+  std::vector<std::string> options;
+};
+
+// Returns the script, for `sbatch`.
+std::string slurm_script(const slurm_job& job);
+
+}  // namespace tidegate::launch
