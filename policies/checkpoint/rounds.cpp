@@ -33,11 +33,17 @@ std::uint64_t checkpoint_rounds::due_clock(std::int64_t now, std::uint64_t faste
 bool checkpoint_rounds::advanced(std::int64_t now, std::uint64_t clock) {
   if (last_began_ < 0) last_began_ = now;
   known_ = std::max(known_, clock);
+  if (is_too_far()) return true;
   return stage_ == stage::idle && !final_ && due_clock(now, known_) != clock_vector::infinity;
 }
 
 void checkpoint_rounds::begin(std::int64_t now, const std::set<std::uint32_t>& shards,
                               checkpoint_effects& out) {
+  if (is_too_far()) {
+    TIDEGATE_RARE("checkpoint: a round is given up for the last one");
+    end({errc::cancelled, "a last checkpoint is wanted before clock " + std::to_string(clock_)},
+        out);
+  }
   TIDEGATE_ASSERT(stage_ == stage::idle && !final_, "a round is due");
   if (shards.empty()) return;
   const auto clock = due_clock(now, known_);
@@ -59,6 +65,13 @@ void checkpoint_rounds::finished(const std::set<std::uint32_t>& shards,
         .id = {}, .clock = 0, .result = {}, .final = true});  // nothing to keep
   else
     begin_round(clock_vector::infinity, shards, out);
+}
+
+// Rounds begin long before their clock, which nobody waits for who is about to leave.
+bool checkpoint_rounds::is_too_far() const {
+  const bool waits = stage_ == stage::arming || stage_ == stage::collecting;
+  return waits && last_ == last_round::wanted && !final_ && parts_.empty() &&
+         clock_ > known_ + margin_;
 }
 
 void checkpoint_rounds::want_last() {

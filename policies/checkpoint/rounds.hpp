@@ -98,7 +98,8 @@ class checkpoint_rounds {
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
 
   // Makes rounds due at the next clock that can be named, as the run is about to be
-  // interrupted, until one of those that begin from now on has ended with a checkpoint.
+  // interrupted, until one of those that begin from now on has ended with a checkpoint. A round
+  // that waits for a later clock is given up.
   void want_last();
   // Returns true if that one has.
   bool has_last() const noexcept { return last_ == last_round::written; }
@@ -125,6 +126,7 @@ class checkpoint_rounds {
 
   void begin_round(std::uint64_t clock, const std::set<std::uint32_t>& shards,
                    checkpoint_effects& out);
+  bool is_too_far() const;
   std::uint64_t due_clock(std::int64_t now, std::uint64_t fastest) const;
   void try_again(checkpoint_effects& out);
   void write(checkpoint_effects& out);

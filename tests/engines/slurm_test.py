@@ -56,8 +56,8 @@ class SubmittedRun(SlurmRun):
 
     def start(self, _):
         (self.folder / "cluster.yaml").write_text(json.dumps(self.spec))
-        told = self.hosts.run(1, [BIN / "tidegate", "submit", "--slurm", self.folder / "cluster.yaml", "--run-dir", self.folder / "run",
-                                  "--nodes", len(list(self.hosts.all())) - 1, "--sbatch=--comment=e2e"], E2E_PULLS="/tmp/pulls")
+        told = self.hosts.run(1, ["env", "E2E_PULLS=/tmp/pulls", BIN / "tidegate", "submit", "--slurm", self.folder / "cluster.yaml",
+                                  "--run-dir", self.folder / "run", "--nodes", len(list(self.hosts.all())) - 1, "--sbatch=--comment=e2e"])
         self.job = re.match(r"job (\d+) of Slurm, 2 nodes\n", told)[1]
 
     def read(self, name):
@@ -67,8 +67,8 @@ class SubmittedRun(SlurmRun):
             return ""
 
     def queued(self):
-        """The job's state and how often it was put back; empty once it has left the queue."""
-        return self.hosts.run(1, ["squeue", "--noheader", "--job", self.job, "--format=%T"]).split()
+        """The job's state and why it waits; empty once it has left the queue."""
+        return self.hosts.run(1, ["squeue", "--noheader", "--job", self.job, "--format=%T %r"]).split()
 
     def has_ended(self):
         return self.read("result.json") != "" and not self.queued()
@@ -120,14 +120,17 @@ class Slurm(EngineTest):
         self.addCleanup(shutil.rmtree, folder)
         hosts = self.own_hosts(3, shared=[folder])
         expected = self.expected(hosts, 200)
-        spec = self.spec(hosts, 200, 20000, job={"checkpoint": {"every": "1000 clocks"}})
+        spec = self.spec(hosts, 200, 150000, job={"checkpoint": {"every": "1000 clocks"}})
         run = SubmittedRun(hosts, spec, self.launcher, folder)
         self.addCleanup(run.kill)
         wait_until(run.is_training, 60, run.account)
         # As Slurm does before the limit (--signal=B:USR1).
         hosts.run(1, ["scancel", "--batch", "--signal=USR1", run.job])
-        wait_until(lambda: run.events("run_resumed"), 240, run.account)
-        self.assertRegex(run.events("job_resumed")[0], r"checkpoint e0001-0+1, clock [1-9]")
+        # Slurm has a job that is put back wait for two minutes.
+        wait_until(lambda: run.queued() == ["PENDING", "BeginTime"], 30, run.account)
+        hosts.run(1, ["scontrol", "update", f"JobId={run.job}", "StartTime=now"])
+        wait_until(lambda: run.events("run_resumed"), 60, run.account)
+        self.assertRegex(run.events("job_resumed")[0], r"checkpoint e0001-0+2, clock [1-9]")
         self.assert_well(run, expected, hosts)
 
     def test_what_is_no_allocation_is_told(self):

@@ -67,6 +67,22 @@ TEST_F(checkpoint_rounds_test, a_round_names_the_next_multiple_and_ends_with_the
   EXPECT_TRUE(all<effects::ended>(out)[0].result.ok());
 }
 
+TEST_F(checkpoint_rounds_test, a_last_one_does_not_wait_for_a_round_of_a_later_clock) {
+  advance(11);
+  begin(1);
+  answer(1);
+  rounds.want_last();
+  out.list.clear();
+  advance(12);
+  EXPECT_EQ(all<effects::ended>(out)[0].result.code(), errc::cancelled);
+  begin(2);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 14U) << "not 20";
+  answer(2);
+  for (const auto shard : two) rounds.part(part_of(shard, 2, 14), out);
+  rounds.written({1, 2}, {}, out);
+  EXPECT_TRUE(rounds.has_last());
+}
+
 TEST_F(checkpoint_rounds_test, a_last_one_is_of_the_next_clock_that_can_be_named) {
   advance(11);
   begin(1);
