@@ -10,6 +10,7 @@ BROKEN = ("hangs", "hash_mismatches", "lost_pushes", "double_pushes", "staleness
           "memory_growths", "silences")
 # What is done beside kills and stops of a moment, as chaos.jsonl calls it.
 FAULTS = ("cut", "partition", "stall", "silent_host")
+HOST_FAULTS = ("host_kill", "agent_kill", "host_cut")  # of rounds on several hosts with agents
 
 
 def lines_of(text):
@@ -26,9 +27,9 @@ def hits(chaos):
 
 
 def faults(chaos):
-    """How many of FAULTS there are, and who was stalled, by role."""
+    """How many of FAULTS and HOST_FAULTS there are, and who was stalled, by role."""
     stalls = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "stall")
-    return collections.Counter(line["what"] for line in chaos if line["what"] in FAULTS), stalls
+    return collections.Counter(line["what"] for line in chaos if line["what"] in FAULTS + HOST_FAULTS), stalls
 
 
 def resumed(event):
@@ -85,6 +86,21 @@ def served_ms(chaos, events, pulls, shards):
             if (ends := [end for begin, end in pulls if begin >= killed])]
 
 
+def shards_out_of_sync(events, shards):
+    """The shards that have no replica in sync yet, at first or since one of their processes died."""
+    waiting = set(range(shards))
+    for event in sorted(events, key=lambda event: event["unix_ns"]):
+        if event["what"] == "epoch":
+            waiting = set(range(shards))
+        elif found := re.match(r"(?:shard|replica)[- ](\d+)", event["detail"]):
+            shard = int(found[1]) % shards
+            if event["what"] == "replica_in_sync":
+                waiting.discard(shard)
+            elif event["what"] in ("process_died", "shard_lost", "replica_lost"):
+                waiting.add(shard)
+    return waiting
+
+
 def stays(changes, workers):
     """By rank: [first clock, first clock without it] of each stay; None: to the end. `changes`: as in result.json."""
     found = {rank: [[0, None]] for rank in range(workers)}
@@ -133,6 +149,7 @@ class Account:
         self.stops = 0
         self.faults = collections.Counter()
         self.stalls = collections.Counter()
+        self.hosts_lost = 0
         self.silences = []  # (milliseconds, where, when in it)
         self.figures = dict.fromkeys(BROKEN, 0)
         self.failovers = []
@@ -145,7 +162,8 @@ class Account:
         self.figures[figure] += 1
         self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
 
-    def add_done(self, chaos):
+    def add_done(self, chaos, events=()):
+        self.hosts_lost += sum(event["what"] == "host_lost" for event in events)
         kills, stops = hits(chaos)
         done, stalls = faults(chaos)
         self.kills += kills
@@ -187,6 +205,7 @@ class Account:
     def to_json(self):
         return {"seed": self.seed, "seconds": round(self.seconds), "rounds": self.rounds, "kills": dict(self.kills),
                 "stops": self.stops, "faults": {kind: self.faults[kind] for kind in FAULTS}, "stalls": dict(self.stalls),
+                "hosts": {kind: self.faults[kind] for kind in HOST_FAULTS}, "hosts_lost": self.hosts_lost,
                 **self.figures, "silent_ms": self.silence(), "failover_ms": spread(self.failovers),
                 "promoted_ms": spread(self.promotions), "served_ms": spread(self.served), "memory": self.memory,
                 "problems": self.problems}

@@ -29,15 +29,24 @@ class Moves:
         """To be called again and again."""
         if self.acting:
             if next(self.acting, "over") == "over":
-                self.acting, self.before, self.went_on = None, self.trained(), None
+                self.acting = None
+                self.rest()
             return
         if not self.waiting or self.run.process.poll() is not None:
             return
-        if self.went_on is None and self.trained() > self.before:
+        if self.went_on is None and self.has_gone_on(self.waiting[0]):
             self.went_on = time.monotonic()
         if self.went_on is not None and time.monotonic() - self.went_on >= self.waiting[0].after:
             move = self.waiting.pop(0)
             self.acting = getattr(self, move.kind)(move)
+
+    def rest(self):
+        """A move is over, and the next waits for the job to go on."""
+        self.before, self.went_on = self.trained(), None
+
+    def has_gone_on(self, move):
+        """Returns true if the job trains since the move before, so that `move` may come."""
+        return self.trained() > self.before
 
     def close(self):
         """Undoes what lasts."""

@@ -18,6 +18,9 @@ LEFT_SECONDS = 5
 class Runs:
     """Launches of one soak; ends what is left when it is closed."""
 
+    hang_seconds = HANG_SECONDS
+    left_seconds = LEFT_SECONDS
+
     def __init__(self, books, keep, silent_ms_max=None):
         self.books = books
         self.keep = keep  # a folder for the logs of what went wrong
@@ -47,8 +50,9 @@ class Runs:
                 run.close()
         return self.hashes[one.calm_key]
 
-    def wait(self, run, beside=(), hang_seconds=HANG_SECONDS):
+    def wait(self, run, beside=(), hang_seconds=None):
         """Its exit code; None: it made no progress for long, and was killed. `beside`: what looks again and again."""
+        hang_seconds = hang_seconds or self.hang_seconds
         seen, since = None, time.monotonic()
         while True:
             for part in beside:
@@ -64,21 +68,35 @@ class Runs:
 
     def carry_out(self, one):
         """Returns what is worth a line on the terminal."""
-        with contextlib.ExitStack() as around:
-            link = around.enter_context(hosts.TwoHosts()) if rough_rounds.has_two_hosts(one.fault) else None
+        with self.network(one) as link:
             return self.carry_out_on(one, link)
+
+    def network(self, drawn):
+        """A context with the hosts of a round; None stands for this machine alone."""
+        return hosts.TwoHosts() if rough_rounds.has_two_hosts(drawn.fault) else contextlib.nullcontext()
+
+    def hosts_of(self, link):
+        """The value of cluster.hosts."""
+        return {name: {"address": link.address(side), "prefix": link.command(side, [])} for side, name in enumerate("ab")}
+
+    def moves(self, run, drawn, link):
+        return soak_moves.Moves(run, drawn.moves, lambda: trained(run), link)
+
+    def left_on(self, link):
+        """Lines about what hosts have left beside what left_behind() finds."""
+        return []
 
     def carry_out_on(self, one, link):
         where = f"round {one.number}"
         expected = self.calm_hash(one) if one.kind == "workload" else None
         begin = time.time_ns()
-        run = self.start(one.yaml(WORKER, link and hosts_of(link)), link.command(0, []) if link else ())
+        run = self.start(one.yaml(WORKER, link and self.hosts_of(link)), link.command(0, []) if link else ())
         chaos = self.chaos(run, one.chaos) if one.chaos else None
-        moves = soak_moves.Moves(run, one.moves, lambda: trained(run), link)
+        moves = self.moves(run, one, link)
         try:
             beside = (soak_launcher.LauncherKills(run, one.launcher), soak_scale.Resizes(run, one.resizes), moves)
             longest = max((move.seconds for move in one.moves), default=0)
-            code = self.wait(run, beside, HANG_SECONDS + longest)
+            code = self.wait(run, beside, self.hang_seconds + longest)
             end = time.time_ns()
             problems = self.look_at(run, one, code, expected)
             problems += self.end_chaos(chaos) if chaos else []
@@ -88,7 +106,8 @@ class Runs:
             if run.process.poll() is None:
                 run.process.kill()  # a hang; its children go with it
                 run.process.wait()
-            problems += [("leaks", what) for what in left_behind(run, self.before)]
+            problems += [("leaks", what) for what in left_behind(run, self.before, self.left_seconds,
+                                                                 lambda: self.left_on(link))]
             self.write_down(problems, where, run)
         finally:
             moves.close()
@@ -103,6 +122,7 @@ class Runs:
         kills, stops = account.hits(lines)
         faults, _ = account.faults(lines)
         done = [f"{sum(kills.values())} kills, {stops} stops"] + [f"{count} {kind}" for kind, count in faults.items()]
+        done += [f"{len(moves.waiting)} moves left"] if moves.waiting else []
         return ", ".join(done) + "".join(f"; {f}: {w}" for f, w in problems)
 
     def account_for(self, run, one, where, begin, end):
@@ -112,7 +132,7 @@ class Runs:
         if one.fault == "kill":
             self.books.add_hits(lines, events, pulls, one.shards)
         else:
-            self.books.add_done(lines)
+            self.books.add_done(lines, events)
         self.books.rounds += 1
         if not pulls:  # of a program that does not write them down
             return []
@@ -127,7 +147,7 @@ class Runs:
 
     def look_at(self, run, one, code, expected):
         if code is None:
-            return [("hangs", f"no progress for {HANG_SECONDS} s")]
+            return [("hangs", f"no progress for {self.hang_seconds} s")]
         if code != 0:
             failure = run.output
             try:
@@ -164,11 +184,6 @@ class Runs:
             self.books.problem(figure, where, what, logs)
 
 
-def hosts_of(link):
-    """cluster.hosts of two network namespaces."""
-    return {name: {"address": link.address(side), "prefix": link.command(side, [])} for side, name in enumerate("ab")}
-
-
 def judge_pushes(counted, made):
     if counted == made:
         return []
@@ -200,16 +215,16 @@ def pulls_made(run):
     return [(int(words[0]), int(words[1])) for words in whole if len(words) == 2]
 
 
-def left_behind(run, before):
-    """Processes, segments that nobody holds, sockets, files: what is there a while after the end."""
+def left_behind(run, before, seconds=LEFT_SECONDS, elsewhere=lambda: []):
+    """Processes, segments that nobody holds, sockets, files: what is there a while after the end. `elsewhere` looks for more."""
     pids = [*run.started_pids()]
     ports = run.control_ports()
 
     def left():
         found = [f"process {pid}" for pid in pids if alive(pid)] + sorted(orphans() - before)
-        return found + [f"port {port}" for port in ports if listening(port)]
+        return found + [f"port {port}" for port in ports if listening(port)] + elsewhere()
 
-    deadline = time.monotonic() + LEFT_SECONDS
+    deadline = time.monotonic() + seconds
     found = left()
     while found and time.monotonic() < deadline:
         time.sleep(0.05)
