@@ -61,8 +61,9 @@ class shard_memory {
   virtual runtime::status add_table(const policies::open_table_call& table,
                                     std::span<const policies::owned_chunk> chunks,
                                     const store_options& options) = 0;
-  // Gives the memory of a table back, of which nothing is read or stepped any more: its values
-  // are lost. What a device has stays until the shard ends.
+  // Gives the memory of a dense table back, of which nothing is read any more: its values are
+  // zero then, and steps that are on their way may still be made. What a device has stays until
+  // the shard ends, as do rows, which are lent to frames.
   virtual void discard(std::uint32_t table) = 0;
   // The chunks just added are as in the checkpoint, whose table is `table` there; tells the
   // core of each. Errors: those of the storage; corrupt.

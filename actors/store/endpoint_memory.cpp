@@ -77,13 +77,11 @@ status endpoint_memory::add_table(std::uint32_t table,
 }
 
 void endpoint_memory::discard(std::uint32_t table) {
-  if (const auto at = tables_.find(table); at != tables_.end()) {
-    auto& memory = at->second;
-    parameters_.at(memory.version_buffers).discard(memory.place);
-    bytes_kept_ -= std::exchange(memory.kept, 0);
-  }
-  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot)
-    if (chunks_[slot].table == table && rows_.has(slot)) rows_.discard(slot);
+  const auto at = tables_.find(table);
+  if (at == tables_.end()) return;
+  auto& memory = at->second;
+  parameters_.at(memory.version_buffers).discard(memory.place);
+  bytes_kept_ -= std::exchange(memory.kept, 0);
 }
 
 status endpoint_memory::add_rows(const policies::open_table_call& table,

@@ -117,11 +117,6 @@ status row_store::add_table(const policies::open_table_call& table,
   return {};
 }
 
-void row_store::discard(std::uint32_t slot) {
-  parts_.at(slot).rows.clear();
-  parts_.at(slot).lists.clear();
-}
-
 runtime::expected<std::shared_ptr<runtime::row_memory>> row_store::memory_of(
     const policies::open_table_call& table) {
   if (table.rows.memory == 0) return std::shared_ptr<runtime::row_memory>();

@@ -51,8 +51,6 @@ class row_store {
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             policies::reduce_kind reduce, float clip_norm, std::uint32_t keeps);
-  // Leaves the part without rows, and gives their memory back.
-  void discard(std::uint32_t slot);
   bool has(std::uint32_t slot) const { return parts_.contains(slot); }
   bool has_engine(std::uint32_t slot) const {
     return parts_.at(slot).rows.table().engine() != nullptr;

@@ -142,7 +142,7 @@ runtime::expected<policies::cluster_spec> as_if_on_engine(const policies::cluste
                          "nodes are of an engine, and cluster.engine is local");
   engine_facts facts;
   for (const auto& host : spec.hosts) facts.nodes.push_back(host.name);
-  if (!facts.nodes.empty() && nodes > facts.nodes.size())
+  if (!facts.nodes.empty() && nodes > 0 && nodes != facts.nodes.size())
     return runtime::fail(errc::invalid_argument,
                          "cluster.hosts names " + std::to_string(facts.nodes.size()) +
                              " nodes, and " + std::to_string(nodes) + " are asked for");

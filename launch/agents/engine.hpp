@@ -39,7 +39,7 @@ runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec
 
 // Returns the cluster as it would be on `nodes` nodes of its engine; 0: those that it names.
 // Nobody is asked, so nodes that it does not name are node1, node2, ... Pure. Errors:
-// invalid_argument (it names none, and `nodes` is 0; or fewer than `nodes`).
+// invalid_argument (it names none, and `nodes` is 0; or not so many).
 runtime::expected<policies::cluster_spec> as_if_on_engine(const policies::cluster_spec& spec,
                                                           std::uint32_t nodes);
 

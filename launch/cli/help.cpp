@@ -72,8 +72,8 @@ constexpr const char* submit =
 
 Gives the cluster file to Slurm's sbatch as a job, with cluster.engine=slurm: the launcher runs on the first of its nodes,
 and the nodes are the hosts. Before the job's time limit Slurm signals it; jobs that have checkpoints
-write one more, and the job goes back into the queue, to go on from there. It does so, too, when its
-first node is lost. The run folder, FILE and tidegate must be seen by all nodes.
+write one more, and the job goes back into the queue, to go on from there. The run folder, FILE and
+tidegate must be seen by all nodes.
 
   --nodes N          how many; without it as many as cluster.hosts names
   --time LIMIT       of each turn, as sbatch has it (2:00:00); without it the partition's
@@ -82,7 +82,7 @@ first node is lost. The run folder, FILE and tidegate must be seen by all nodes.
   --dry-run          shows the batch script, and submits nothing
 
 Writes DIR.sbatch, the batch script; the launcher's output goes to DIR.out. A job that has ended
-before its run has is submitted again with `sbatch DIR.sbatch`, and goes on.
+before its run has, as with its first node, is submitted again with `sbatch DIR.sbatch`, and goes on.
 )";
 
 constexpr const char* launch =
@@ -150,8 +150,8 @@ Asks the launcher of a run to end a job, the only one if none is named. Its proc
 and SIGKILL a second later; shards free its memory. The other jobs of the run go on. The job's
 state is `cancelled`, its checkpoints stay, and the run's exit code is 1.
 
-Exit codes: 0 it is being ended; 1 it has ended, there is no such job, or no launcher lives in
-RUN_DIR; 2 bad usage.
+Exit codes: 0 it is being ended; 1 it has ended, there is no such job, jobs do not run (they start,
+go back or end), or no launcher lives in RUN_DIR; 2 bad usage.
 )";
 
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N

@@ -42,7 +42,7 @@ constexpr yaml_key keys[] = {
   {.path="cluster.start_timeout", .type="duration", .preset="30s", .allowed="1ms to 1h, with ms, s or m", .doc="how long processes may take to start and join, and workers to leave when all jobs are done"},
   {.path="supervision", .type="map", .preset="{}", .allowed="a map", .doc="how often a process that has died is started again, and when one that hangs has died"},
   {.path="supervision.worker", .type="map", .preset="{}", .allowed="a map", .doc="of workers of jobs with `on_worker_loss: restart`"},
-  {.path="supervision.worker.max_restarts", .type="number", .preset="5", .allowed="0 to 1000000", .doc="a worker that dies more often than this within the time ends the run"},
+  {.path="supervision.worker.max_restarts", .type="number", .preset="5", .allowed="0 to 1000000", .doc="a worker that dies more often than this within the time ends its job"},
   {.path="supervision.worker.within", .type="duration", .preset="60s", .allowed="1ms to 1h, with ms, s or m", .doc="the time in which deaths are counted"},
   {.path="supervision.worker.backoff", .type="duration", .preset="100ms..5s", .allowed="a duration, or a range first..last", .doc="the pause before the second restart within the time, and the longest; it doubles from one to the next, and the first restart is at once"},
   {.path="supervision.shard", .type="map", .preset="{}", .allowed="a map", .doc="of all processes of a shard with replicas; without one, how often all may go back to the last checkpoints"},

@@ -100,8 +100,7 @@ void run_shell::take_news(poll_news news) {
 
 void run_shell::take_cancels(const std::vector<cancel_request>& cancels) {
   for (const auto& wanted : cancels) {
-    auto result = core_.cancel(wanted.job, "tidegate cancel", todo_);
-    if (result.ok()) result = world_.record_cancelled(wanted.job);
+    const auto result = core_.cancel(wanted.job, "tidegate cancel", todo_);
     world_.answer(wanted.asker, result.ok() ? "ok" : "error " + result.message());
   }
   carry_out();
@@ -184,6 +183,12 @@ void run_shell::act(const effects::fail_job& failure) {
        .incarnation = 0,
        .number = 0,
        .why = failure.reason});
+}
+
+void run_shell::act(const effects::record_cancelled& ended) {
+  if (const auto recorded = world_.record_cancelled(ended.job); !recorded.ok())
+    world_.complain("tidegate: job " + ended.job +
+                    " begins again if the run is resumed: " + recorded.message());
 }
 
 void run_shell::act(const effects::save& save) {

@@ -98,6 +98,7 @@ class run_shell {
   void act(const effects::stop_cluster& stop);
   void act(const effects::leave& leave);
   void act(const effects::fail_job& failure);
+  void act(const effects::record_cancelled& ended);
   void act(const effects::save& save);
   void act(const effects::terminate& end) {
     hosts_.signal(end.process, policies::process_signal::terminate);

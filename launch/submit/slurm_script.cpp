@@ -1,5 +1,6 @@
 #include "launch/submit/slurm_script.hpp"
 
+#include "launch/text/nearest.hpp"
 #include "launch/text/shell_word.hpp"
 
 namespace tidegate::launch {
@@ -11,8 +12,12 @@ namespace {
 constexpr const char* body = R"sh(
 launcher=
 limit=
+stopped=
 trap 'limit=near; signalled=1; [ -z "$launcher" ] || kill -INT "$launcher"' USR1
-trap 'signalled=1; [ -z "$launcher" ] || kill -TERM "$launcher"' TERM
+trap 'stopped=yes; signalled=1; [ -z "$launcher" ] || kill -TERM "$launcher"' TERM
+checkpoints() { ls "$run"/checkpoints/* 2>/dev/null; }
+
+before=$(checkpoints)
 
 if [ -e "$run/cluster.yaml" ]; then
   set -- launch --resume "$run"
@@ -22,6 +27,8 @@ fi
 echo "tidegate $* (job $SLURM_JOB_ID, attempt $((${SLURM_RESTART_COUNT:-0} + 1)))"
 "$tidegate" "$@" &
 launcher=$!
+[ -z "$limit" ] || kill -INT "$launcher"
+[ -z "$stopped" ] || kill -TERM "$launcher"
 while
   signalled=
   wait "$launcher"
@@ -29,8 +36,9 @@ while
   [ -n "$signalled" ]
 do :; done
 
-# 1: interrupted, or failed, which the resumed run finds out.
-if [ -n "$limit" ] && [ "$result" -eq 1 ]; then
+# 1: interrupted, or failed, which the resumed run finds out. Without a checkpoint that is new the
+# next turn would come no further.
+if [ -n "$limit" ] && [ -z "$stopped" ] && [ "$result" -eq 1 ] && [ "$(checkpoints)" != "$before" ]; then
   echo "the time limit is near: job $SLURM_JOB_ID goes back into the queue, and on with $run"
   exec scontrol requeue "$SLURM_JOB_ID"
 fi
@@ -55,6 +63,7 @@ std::string slurm_script(const slurm_job& job) {
   std::string text = "#!/bin/bash\n";
   text += option_line("--job-name=" + job.name);
   text += option_line("--nodes=" + std::to_string(job.nodes));
+  if (!job.hosts.empty()) text += option_line("--nodelist=" + join(job.hosts, ","));
   text += option_line("--ntasks-per-node=1");
   // A node that fails ends neither the job nor the others: its host is lost.
   text += option_line("--no-kill");

@@ -1,9 +1,9 @@
 // The batch script by which Slurm runs a cluster file on the nodes of a job. Pure, any thread.
 //
 // The job's time limit costs no work: some time before it Slurm sends a signal to the script,
-// the launcher writes a last checkpoint and ends, and the job is put back into Slurm's queue.
-// When it begins anew, or Slurm has started it again because its first node was lost, the
-// script goes on with the run that there is.
+// the launcher writes a last checkpoint and ends, and the job is put back into Slurm's queue,
+// if there is a checkpoint that was not there before. When it begins anew, the script goes on
+// with the run that there is.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct slurm_job {
   std::string run_dir;            // absolute, on a file system that all nodes see
   std::vector<std::string> sets;  // --set of the launcher
   std::uint32_t nodes = 1;
+  std::vector<std::string> hosts;  // by name, that have to be among them
   std::string time;                // as sbatch's --time; empty: the partition's limit
   std::uint32_t save_seconds = 0;  // before the limit: a last checkpoint takes no longer
   // Further words of sbatch: "--partition=gpu".

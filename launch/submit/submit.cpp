@@ -50,6 +50,12 @@ expected<slurm_job> plan_job(const submit_options& options) {
   if (nodes == 0)
     return runtime::fail(errc::invalid_argument,
                          options.file + " names no hosts: say how many nodes, --nodes N");
+  if (nodes < spec->hosts.size())
+    return runtime::fail(errc::invalid_argument,
+                         options.file + " names " + std::to_string(spec->hosts.size()) +
+                             " hosts, and --nodes asks for " + std::to_string(nodes));
+  std::vector<std::string> hosts;
+  for (const auto& host : spec->hosts) hosts.push_back(host.name);
   const auto program = own_program();
   if (!program) return runtime::fail(program.error());
   const auto run_dir = options.run_dir.empty()
@@ -68,6 +74,7 @@ expected<slurm_job> plan_job(const submit_options& options) {
                    .run_dir = fs::absolute(run_dir, error).lexically_normal().string(),
                    .sets = std::move(sets),
                    .nodes = nodes,
+                   .hosts = std::move(hosts),
                    .time = options.time,
                    .save_seconds = save_seconds(*spec),
                    .options = options.sbatch_options};

@@ -77,6 +77,11 @@ struct launch_effects {
     std::string job;
     std::string reason;
   };
+  // Put on record that this job was cancelled, so that it does not begin again when the run is
+  // resumed. Nothing waits until that is durable.
+  struct record_cancelled {
+    std::string job;
+  };
   // Ask the coordinator for one more checkpoint of this job, again and again until it answers;
   // job_status::last_checkpoint says when it is written. The run is interrupted after that.
   struct save {
@@ -114,8 +119,8 @@ struct launch_effects {
     std::string reason;
   };
   using effect = std::variant<start, start_spare, end_spare, renew, watch, poll_now,
-                              stop_cluster, leave, fail_job, save, terminate, kill, note,
-                              complain, show_log, show_agent_log, conclude>;
+                              stop_cluster, leave, fail_job, record_cancelled, save, terminate,
+                              kill, note, complain, show_log, show_agent_log, conclude>;
   std::vector<effect> all;
 };
 

@@ -136,12 +136,14 @@ void host_list::check(std::int64_t now, launch_effects& out) {
   for (const auto& waiting : state_.restarts.unplaced()) {
     const auto& name = state_.processes.name(waiting.process);
     if (!waiting.since || now < *waiting.since + state_.start_timeout) continue;
-    state_.lifecycle.end(
-        now, run_outcome::process_died,
-        "no host has had room for " + name.to_string() + " for " +
-            state_.plan.start_timeout_text +
-            " (hosts.*.room, cluster.start_timeout): " + hosts_[home_of(name)].lost,
-        out);
+    if (state_.endings.is_over(waiting.process)) continue;
+    const auto reason = "no host has had room for " + name.to_string() + " for " +
+                        state_.plan.start_timeout_text +
+                        " (hosts.*.room, cluster.start_timeout): " + hosts_[home_of(name)].lost;
+    if (name.job.empty())
+      state_.lifecycle.end(now, run_outcome::process_died, reason, out);
+    else
+      state_.endings.fail(now, name.job, run_outcome::process_died, reason, out);
     out.all.emplace_back(launch_effects::show_agent_log{home_of(name)});
     return;
   }

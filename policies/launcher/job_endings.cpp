@@ -55,7 +55,7 @@ void job_endings::check(std::int64_t now, launch_effects& out) {
         out.all.emplace_back(launch_effects::fail_job{each.job, each.reason});
     }
     if (each.at == stage::told && status != nullptr && status->state == job_state::failed)
-      begin(now, each);
+      begin(now, each, out);
     if (each.at == stage::ending) end_processes(now, each, out);
   }
   // It was done before the coordinator heard of this.
@@ -66,7 +66,8 @@ void job_endings::check(std::int64_t now, launch_effects& out) {
 }
 
 // Its workers hear from the shards that the job has ended, and leave.
-void job_endings::begin(std::int64_t now, ending& of) {
+void job_endings::begin(std::int64_t now, ending& of, launch_effects& out) {
+  if (of.is_cancelled) out.all.emplace_back(launch_effects::record_cancelled{of.job});
   of.at = stage::ending;
   of.terminate_at = now + end_terminate_after;
   of.kill_at = now + end_kill_after;

@@ -59,7 +59,7 @@ class job_endings {
 
   const ending* find(const std::string& job) const;
   void add(ending added, launch_effects& out);
-  void begin(std::int64_t now, ending& of);
+  void begin(std::int64_t now, ending& of, launch_effects& out);
   void end_processes(std::int64_t now, ending& of, launch_effects& out);
   std::vector<process_number> alive(const ending& of) const;
 

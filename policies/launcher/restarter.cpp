@@ -17,6 +17,7 @@ void restarter::could_not_start(std::int64_t now, process_number process,
   auto& processes = state_.processes;
   processes.could_not_start(process);
   if (!state_.lifecycle.is_active()) return;  // of several in one turn
+  if (state_.endings.is_over(process)) return;
   const auto text = processes.name(process).to_string() + " could not be started: " + why;
   if (state_.scaling.is_extra(process)) {
     out.all.emplace_back(launch_effects::complain{"tidegate: " + text});

@@ -178,7 +178,7 @@ std::vector<job_status> run_lifecycle::result() const {
   for (auto& job : jobs) {
     // A job that is told of the end by its coordinator has failed for that reason.
     const bool by_the_end = job.state == job_state::failed && job.failure == reason_;
-    if (state_.endings.is_cancelled(job.name) && job.state == job_state::failed)
+    if (state_.endings.is_cancelled(job.name) && job.state != job_state::done)
       job.state = job_state::cancelled;
     if (job.state == job_state::cancelled ||
         (has_ended(job) && !(is_interrupted_ && by_the_end)))

@@ -149,7 +149,7 @@ void member_links::closed(std::uint64_t job) {
       if (known.lost) lost.push_back(rank);
   for (const auto rank : lost) remove(job, rank);
   if (at == members_.end() || at->second.empty() ||
-      is_planted(planted_bug::memory_given_back_under_workers))
+      runtime::is_planted(runtime::planted_bug::memory_given_back_under_workers))
     deserted_.push_back(job);
 }
 
@@ -185,6 +185,11 @@ void member_links::mend(std::int64_t now) {
     auto* known = find(key.job, key.rank);
     if (!known || known->incarnation != key.incarnation) {
       reconnects_.forget(key);
+      return true;
+    }
+    if (state_.core.registry().is_closed(key.job)) {
+      remove(key.job, key.rank);
+      closed(key.job);
       return true;
     }
     TIDEGATE_RARE("front: a connection to a member is made again");

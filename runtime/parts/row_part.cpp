@@ -30,11 +30,6 @@ expected<row_part> row_part::create(const row_part_options& options) {
   return row_part(options, std::move(*table), std::move(candidates));
 }
 
-void row_part::clear() {
-  if (table_.engine() != nullptr) return;
-  if (auto empty = create(options_)) *this = std::move(*empty);
-}
-
 status row_part::apply(const step& next, std::span<const batch_merger::input> batches) {
   const kernels::rules_watch watch(options_.rows.optimizer);
   is_sorted_ = false;

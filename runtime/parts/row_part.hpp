@@ -50,9 +50,6 @@ class row_part {
   // `options.rows.capacity` is more than the rows that its lifetime leaves, by lifetime_block.
   // Errors: those of row_table::create.
   static expected<row_part> create(const row_part_options& options);
-  // Leaves the part as it was created, and gives the memory of its rows back. A part whose rows
-  // lie with an engine, or whose memory cannot be taken anew, keeps them.
-  void clear();
 
   struct step {
     row_step options;

@@ -63,7 +63,6 @@ void endpoint_memory::discard(std::uint32_t table) {
   for (const auto slot : tables_[table]) {
     for (const auto& region : *chunks_.at(slot).version_buffers)
       std::fill(region->begin(), region->end(), std::numeric_limits<float>::quiet_NaN());
-    if (has_rows(slot)) rows_.discard(slot);
   }
 }
 

@@ -206,7 +206,8 @@ runtime::status shard_memory::apply_rows(const effects::apply& step, inputs from
 }
 
 runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
-  // A step that was on its way to a replica when its job was deserted.
+  // A step that was on its way to a replica when its job was deserted: of zeros, in a dense
+  // table.
   if (discarded_.contains(endpoint_.table_of(step.slot))) return {};
   if (endpoint_.has_rows(step.slot)) return apply_rows(step, from);
   auto& chunk = chunks_.at(step.slot);

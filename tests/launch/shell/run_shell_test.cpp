@@ -290,8 +290,14 @@ TEST(run_shell, a_job_that_is_cancelled_is_on_record_before_that_is_said) {
   run_turn asked;
   asked.cancels = {{.asker = 7, .job = "b"}, {.asker = 8, .job = "a"}};
   run.turn(10, std::move(asked));
-  EXPECT_EQ(run.world.take(), (lines{"to 7: error no job 'b' in this run", "record a",
-                                     "to 8: ok", "ask 5 of coordinator-a-0.0"}));
+  EXPECT_EQ(run.world.take(), (lines{"to 7: error no job 'b' in this run", "to 8: ok",
+                                     "ask 5 of coordinator-a-0.0"}));
+  run_turn ended;
+  ended.news = running_news();
+  ended.news->status.jobs[0].state = policies::job_state::failed;
+  run.turn(20, std::move(ended));
+  const auto seen = run.world.take();
+  EXPECT_NE(std::find(seen.begin(), seen.end(), "record a"), seen.end());
 }
 
 TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {

@@ -144,6 +144,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::first_version_not_mirrored, 38},
       {bug::mirror_has_room_for_one_version, 26},
       {bug::mirror_keeps_versions_of_an_earlier_epoch, 1454},
+      {bug::ended_job_not_told_in_the_next_epoch, 1},
+      {bug::memory_given_back_under_workers, 16},
       {bug::row_made_since_is_there, 82},
       {bug::row_erased_since_is_not_there, 283},
   };

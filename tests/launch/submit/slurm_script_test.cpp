@@ -15,6 +15,7 @@ slurm_job job() {
           .run_dir = "/home/me/runs/mine",
           .sets = {"cluster.engine=slurm", "jobs.mine.env.TEXT=it's"},
           .nodes = 3,
+          .hosts = {},
           .time = "2:00:00",
           .save_seconds = 35,
           .options = {"--partition=gpu"}};
@@ -30,6 +31,13 @@ TEST(slurm_script, asks_for_a_signal_before_the_limit_and_for_another_start) {
   auto unlimited = job();
   unlimited.time.clear();
   EXPECT_THAT(slurm_script(unlimited), Not(HasSubstr("--time")));
+}
+
+TEST(slurm_script, asks_for_the_nodes_that_the_file_names) {
+  auto named = job();
+  named.hosts = {"n1", "n2"};
+  EXPECT_THAT(slurm_script(named), HasSubstr("\n#SBATCH --nodelist=n1,n2\n"));
+  EXPECT_THAT(slurm_script(job()), Not(HasSubstr("--nodelist")));
 }
 
 TEST(slurm_script, quotes_what_a_shell_would_take_apart) {

@@ -27,6 +27,9 @@ inline std::string text_of_effect(const launch_effects::poll_now&) {
 inline std::string text_of_effect(const launch_effects::fail_job& content) {
   return content.job + " has failed: " + content.reason;
 }
+inline std::string text_of_effect(const launch_effects::record_cancelled& content) {
+  return content.job + " is on record";
+}
 inline std::string text_of_effect(const launch_effects::save& content) {
   return "save " + content.job;
 }

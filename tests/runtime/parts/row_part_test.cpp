@@ -127,20 +127,6 @@ TEST(row_part, blocks_of_a_step_are_one_step) {
   EXPECT_EQ(big_step(1, false), big_step(1, true));
 }
 
-TEST(row_part, is_as_it_was_created_once_it_is_cleared) {
-  auto part = part_of(2);
-  const auto fresh = gathered(part, 0);
-  const step_batches batches(1, 2, 100);
-  ASSERT_TRUE(part.apply(step_of(0, 0, 4), batches.inputs).ok());
-  ASSERT_GT(part.rows(), 0U);
-  const auto stepped = gathered(part, 4);
-  part.clear();
-  EXPECT_EQ(part.rows(), 0U);
-  EXPECT_EQ(gathered(part, 0), fresh);
-  ASSERT_TRUE(part.apply(step_of(0, 0, 4), batches.inputs).ok());
-  EXPECT_EQ(gathered(part, 4), stepped);
-}
-
 TEST(row_part, a_full_part_says_so) {
   auto part = part_of(0, 20);
   const step_batches batches(1, 2, 100);
