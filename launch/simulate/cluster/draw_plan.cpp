@@ -255,6 +255,31 @@ void draw_devices(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   plan.devices_lost = of.devices_lost;
 }
 
+// What somebody asks of the launcher.
+void draw_requests(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto& spec = plan.spec;
+  if (of.scalings.high > 0) {
+    const auto scalings = draw(chance, of.scalings);
+    for (std::uint32_t i = 0; i < scalings; ++i) {
+      const auto job = chance.below(spec.jobs.size());
+      plan.scalings.push_back({job, chance.between<std::uint32_t>(1, spec.jobs[job].capacity()),
+                               chance.between<nanoseconds>(0, of.deaths_within)});
+    }
+  }
+  if (of.moves.high > 0) {
+    const auto moves = draw(chance, of.moves);
+    for (std::uint32_t i = 0; i < moves; ++i)
+      plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
+                                     chance.between<nanoseconds>(0, of.deaths_within)});
+  }
+  if (of.cancellations.high > 0) {
+    const auto cancellations = draw(chance, of.cancellations);
+    for (std::uint32_t i = 0; i < cancellations; ++i)
+      plan.cancellations.push_back({.job = chance.below(spec.jobs.size()),
+                                    .when = chance.between<nanoseconds>(0, of.deaths_within)});
+  }
+}
+
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -294,26 +319,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.disk = of.disk;
   plan.power_fails = of.power_fails;
   draw_deaths(of, chance, plan);
-  if (of.scalings.high > 0) {
-    const auto scalings = draw(chance, of.scalings);
-    for (std::uint32_t i = 0; i < scalings; ++i) {
-      const auto job = chance.below(spec.jobs.size());
-      plan.scalings.push_back({job, chance.between<std::uint32_t>(1, spec.jobs[job].capacity()),
-                               chance.between<nanoseconds>(0, of.deaths_within)});
-    }
-  }
-  if (of.moves.high > 0) {
-    const auto moves = draw(chance, of.moves);
-    for (std::uint32_t i = 0; i < moves; ++i)
-      plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
-                                     chance.between<nanoseconds>(0, of.deaths_within)});
-  }
-  if (of.cancellations.high > 0) {
-    const auto cancellations = draw(chance, of.cancellations);
-    for (std::uint32_t i = 0; i < cancellations; ++i)
-      plan.cancellations.push_back({.job = chance.below(spec.jobs.size()),
-                                    .when = chance.between<nanoseconds>(0, of.deaths_within)});
-  }
+  draw_requests(of, chance, plan);
   draw_stalls(of, chance, plan);
   if (of.spawns_fail.high > 0) plan.spawns_fail = draw(chance, of.spawns_fail);
   const auto cuts = draw(chance, of.partitions);
