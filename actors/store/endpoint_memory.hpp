@@ -85,7 +85,7 @@ class endpoint_memory final : public ingress_memory {
   }
   // What else its owner needs could not be had; the room stays taken.
   void forget_table(std::uint32_t table) { tables_.erase(table); }
-  // Gives the memory of a table back, of which nothing is read or stepped any more.
+  // shard_memory::discard(), of parameters.
   void discard(std::uint32_t table);
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
   struct table_place {

@@ -50,11 +50,11 @@ void job_endings::check(std::int64_t now, launch_effects& out) {
   for (auto& each : endings_) {
     const auto* status = state_.jobs.find(each.job);
     if (each.at == stage::wanted && state_.coordinator.is_polling()) {
-      each.at = stage::told;
+      each.at = stage::asked;
       if (status == nullptr || !has_ended(*status))
         out.all.emplace_back(launch_effects::fail_job{each.job, each.reason});
     }
-    if (each.at == stage::told && status != nullptr && status->state == job_state::failed)
+    if (each.at == stage::asked && status != nullptr && status->state == job_state::failed)
       begin(now, each, out);
     if (each.at == stage::ending) end_processes(now, each, out);
   }
@@ -88,11 +88,7 @@ void job_endings::end_processes(std::int64_t now, ending& of, launch_effects& ou
   }
   if (now >= of.kill_at) {
     of.kill_at = never;
-    for (const auto process : alive(of)) {
-      out.all.emplace_back(
-          launch_effects::note{"process_killed", state_.processes.name(process).to_string()});
-      out.all.emplace_back(launch_effects::kill{process});
-    }
+    state_.processes.kill_late(alive(of), out);
   }
 }
 

@@ -46,7 +46,7 @@ class job_endings {
   std::int64_t next_wake() const;
 
  private:
-  enum class stage : std::uint8_t { wanted, told, ending };
+  enum class stage : std::uint8_t { wanted, asked, ending };
   struct ending {
     std::string job;
     run_outcome outcome = run_outcome::job_failed;

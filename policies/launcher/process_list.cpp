@@ -106,6 +106,14 @@ void process_list::kill(process_number process, const std::string& reason,
   out.all.emplace_back(launch_effects::kill{process});
 }
 
+void process_list::kill_late(const std::vector<process_number>& left,
+                             launch_effects& out) const {
+  for (const auto process : left) {
+    out.all.emplace_back(launch_effects::note{"process_killed", names_[process].to_string()});
+    out.all.emplace_back(launch_effects::kill{process});
+  }
+}
+
 process_number process_list::first(process_state state) const {
   return static_cast<process_number>(std::find(states_.begin(), states_.end(), state) -
                                      states_.begin());

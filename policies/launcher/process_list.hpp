@@ -63,6 +63,8 @@ class process_list {
   void condemned(const condemned_process& sentence, launch_effects& out);
   // Kills a process; the text of its end will say `reason`.
   void kill(process_number process, const std::string& reason, launch_effects& out);
+  // Kills processes that have had their time to end, and notes that.
+  void kill_late(const std::vector<process_number>& left, launch_effects& out) const;
   bool is_killed(process_number process) const { return !killed_as_[process].empty(); }
 
   // Returns the first process in this state; size() if no process is.

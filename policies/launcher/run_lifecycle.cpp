@@ -118,11 +118,7 @@ void run_lifecycle::terminate(const std::vector<process_number>& left, launch_ef
 
 void run_lifecycle::kill(const std::vector<process_number>& left, launch_effects& out) {
   kill_at_ = never;
-  for (const auto process : left) {
-    out.all.emplace_back(
-        launch_effects::note{"process_killed", state_.processes.name(process).to_string()});
-    out.all.emplace_back(launch_effects::kill{process});
-  }
+  state_.processes.kill_late(left, out);
 }
 
 void run_lifecycle::end(std::int64_t now, run_outcome outcome, const std::string& reason,

@@ -56,9 +56,9 @@ class SubmittedRun(SlurmRun):
 
     def start(self, _):
         (self.folder / "cluster.yaml").write_text(json.dumps(self.spec))
-        told = self.hosts.run(1, ["env", "E2E_PULLS=/tmp/pulls", BIN / "tidegate", "submit", "--slurm", self.folder / "cluster.yaml",
-                                  "--run-dir", self.folder / "run", "--nodes", len(list(self.hosts.all())) - 1, "--sbatch=--comment=e2e"])
-        self.job = re.match(r"job (\d+) of Slurm, 2 nodes\n", told)[1]
+        answer = self.hosts.run(1, ["env", "E2E_PULLS=/tmp/pulls", BIN / "tidegate", "submit", "--slurm", self.folder / "cluster.yaml",
+                                    "--run-dir", self.folder / "run", "--nodes", len(list(self.hosts.all())) - 1, "--sbatch=--comment=e2e"])
+        self.job = re.match(r"job (\d+) of Slurm, 2 nodes\n", answer)[1]
 
     def read(self, name):
         try:

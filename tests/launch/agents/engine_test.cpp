@@ -110,6 +110,7 @@ TEST(engine, is_not_asked_for_a_plan) {
   };
   EXPECT_THAT(refusal(named, 2), HasSubstr("names 1 nodes, and 2 are asked for"));
   EXPECT_THAT(refusal(cluster(engine_kind::ray), 0), HasSubstr("--nodes N"));
+  EXPECT_TRUE(as_if_on_engine(cluster(engine_kind::local), 0)) << "plan --engine local";
   EXPECT_THAT(refusal(cluster(engine_kind::local), 2), HasSubstr("cluster.engine is local"));
 }
 
