@@ -150,8 +150,9 @@ Asks the launcher of a run to end a job, the only one if none is named. Its proc
 and SIGKILL a second later; shards free its memory. The other jobs of the run go on. The job's
 state is `cancelled`, its checkpoints stay, and the run's exit code is 1.
 
-Exit codes: 0 it is being ended; 1 it has ended, there is no such job, jobs do not run (they start,
-go back or end), or no launcher lives in RUN_DIR; 2 bad usage.
+Exit codes: 0 it is cancelled, for good: a run that is resumed leaves it alone, too; 1 it has ended,
+there is no such job, jobs do not run (they start, go back or end), or no launcher lives in RUN_DIR;
+2 bad usage.
 )";
 
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N

@@ -100,10 +100,21 @@ void run_shell::take_news(poll_news news) {
 
 void run_shell::take_cancels(const std::vector<cancel_request>& cancels) {
   for (const auto& wanted : cancels) {
+    cancels_.push_back(wanted);
     const auto result = core_.cancel(wanted.job, "tidegate cancel", todo_);
-    world_.answer(wanted.asker, result.ok() ? "ok" : "error " + result.message());
+    if (result.ok()) continue;
+    cancels_.pop_back();
+    world_.answer(wanted.asker, "error " + result.message());
   }
   carry_out();
+}
+
+// A job has one request at most: the core agrees to a second one for none.
+void run_shell::answer_cancel(const std::string& job, const std::string& line) {
+  std::erase_if(cancels_, [&](const cancel_request& wanted) {
+    if (wanted.job == job) world_.answer(wanted.asker, line);
+    return wanted.job == job;
+  });
 }
 
 // Agents of this process may have answered what was decided.
@@ -186,9 +197,16 @@ void run_shell::act(const effects::fail_job& failure) {
 }
 
 void run_shell::act(const effects::record_cancelled& ended) {
-  if (const auto recorded = world_.record_cancelled(ended.job); !recorded.ok())
-    world_.complain("tidegate: job " + ended.job +
-                    " begins again if the run is resumed: " + recorded.message());
+  const auto recorded = world_.record_cancelled(ended.job);
+  if (recorded.ok()) return answer_cancel(ended.job, "ok");
+  const auto why = "job " + ended.job +
+                   " ends, and begins again if the run is resumed: " + recorded.message();
+  world_.complain("tidegate: " + why);
+  answer_cancel(ended.job, "error " + why);
+}
+
+void run_shell::act(const effects::was_done& job) {
+  answer_cancel(job.job, "error job " + job.job + " has ended");
 }
 
 void run_shell::act(const effects::save& save) {

@@ -84,6 +84,7 @@ class run_shell {
   void take_signals(const std::vector<run_turn::signal>& signals);
   void take_news(poll_news news);
   void take_cancels(const std::vector<cancel_request>& cancels);
+  void answer_cancel(const std::string& job, const std::string& line);
   void decide();
   void take_reports();
   void carry_out();
@@ -99,6 +100,7 @@ class run_shell {
   void act(const effects::leave& leave);
   void act(const effects::fail_job& failure);
   void act(const effects::record_cancelled& ended);
+  void act(const effects::was_done& job);
   void act(const effects::save& save);
   void act(const effects::terminate& end) {
     hosts_.signal(end.process, policies::process_signal::terminate);
@@ -131,6 +133,7 @@ class run_shell {
   };
   std::map<std::uint64_t, open_question> asked_;
   std::deque<scaling> scalings_;
+  std::vector<cancel_request> cancels_;          // not answered yet
   std::optional<effects::conclude> conclusion_;  // once every process has ended
 };
 

@@ -73,7 +73,8 @@ class launch_core {
   // passed. Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
   // Somebody has asked for the end of this job; `by` says how. The others go on. Returns an
-  // error, and does nothing, if there is no such job, it has ended, or no jobs run.
+  // error, and does nothing, if there is no such job, it has ended, or no jobs run. An effect
+  // record_cancelled or was_done of this job says what has come of it, unless the run ends.
   runtime::status cancel(const std::string& job, const std::string& by, launch_effects& out);
   // A process has ended. decide() judges what that means.
   void ended(std::int64_t now, process_number process, process_exit exit);

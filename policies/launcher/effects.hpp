@@ -78,8 +78,12 @@ struct launch_effects {
     std::string reason;
   };
   // Put on record that this job was cancelled, so that it does not begin again when the run is
-  // resumed. Nothing waits until that is durable.
+  // resumed. Who asked is answered after that; nothing else waits for it.
   struct record_cancelled {
+    std::string job;
+  };
+  // Answer who asked that this job was done before the coordinator heard of it.
+  struct was_done {
     std::string job;
   };
   // Ask the coordinator for one more checkpoint of this job, again and again until it answers;
@@ -118,9 +122,10 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, start_spare, end_spare, renew, watch, poll_now,
-                              stop_cluster, leave, fail_job, record_cancelled, save, terminate,
-                              kill, note, complain, show_log, show_agent_log, conclude>;
+  using effect =
+      std::variant<start, start_spare, end_spare, renew, watch, poll_now, stop_cluster, leave,
+                   fail_job, record_cancelled, was_done, save, terminate, kill, note, complain,
+                   show_log, show_agent_log, conclude>;
   std::vector<effect> all;
 };
 

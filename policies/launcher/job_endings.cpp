@@ -61,7 +61,9 @@ void job_endings::check(std::int64_t now, launch_effects& out) {
   // It was done before the coordinator heard of this.
   std::erase_if(endings_, [&](const ending& each) {
     const auto* status = state_.jobs.find(each.job);
-    return status != nullptr && status->state == job_state::done;
+    const bool was_done = status != nullptr && status->state == job_state::done;
+    if (was_done && each.is_cancelled) out.all.emplace_back(launch_effects::was_done{each.job});
+    return was_done;
   });
 }
 

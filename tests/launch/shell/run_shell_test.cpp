@@ -290,14 +290,36 @@ TEST(run_shell, a_job_that_is_cancelled_is_on_record_before_that_is_said) {
   run_turn asked;
   asked.cancels = {{.asker = 7, .job = "b"}, {.asker = 8, .job = "a"}};
   run.turn(10, std::move(asked));
-  EXPECT_EQ(run.world.take(), (lines{"to 7: error no job 'b' in this run", "to 8: ok",
-                                     "ask 5 of coordinator-a-0.0"}));
+  EXPECT_EQ(run.world.take(),
+            (lines{"to 7: error no job 'b' in this run", "ask 5 of coordinator-a-0.0"}));
   run_turn ended;
   ended.news = running_news();
   ended.news->status.jobs[0].state = policies::job_state::failed;
   run.turn(20, std::move(ended));
   const auto seen = run.world.take();
-  EXPECT_NE(std::find(seen.begin(), seen.end(), "record a"), seen.end());
+  ASSERT_GE(seen.size(), 2U);
+  EXPECT_EQ((lines{seen[0], seen[1]}), (lines{"record a", "to 8: ok"}));
+}
+
+TEST(run_shell, who_cancels_a_job_hears_that_it_could_not_be_put_on_record_or_was_done) {
+  for (const auto state : {policies::job_state::failed, policies::job_state::done}) {
+    running run;
+    run_turn asked;
+    asked.cancels = {{.asker = 8, .job = "a"}};
+    run.turn(10, std::move(asked));
+    run.world.take();
+    run.world.disk = {runtime::errc::io_error, "the disk is full"};
+    run_turn ended;
+    ended.news = running_news();
+    ended.news->status.jobs[0].state = state;
+    run.turn(20, std::move(ended));
+    const auto expected = state == policies::job_state::done
+                              ? "to 8: error job a has ended"
+                              : "to 8: error job a ends, and begins again if the run is "
+                                "resumed: the disk is full";
+    const auto seen = run.world.take();
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), expected), 1) << expected;
+  }
 }
 
 TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {

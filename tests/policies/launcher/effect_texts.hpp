@@ -30,6 +30,9 @@ inline std::string text_of_effect(const launch_effects::fail_job& content) {
 inline std::string text_of_effect(const launch_effects::record_cancelled& content) {
   return content.job + " is on record";
 }
+inline std::string text_of_effect(const launch_effects::was_done& content) {
+  return content.job + " was done";
+}
 inline std::string text_of_effect(const launch_effects::save& content) {
   return "save " + content.job;
 }

@@ -122,6 +122,7 @@ TEST(launch_core, a_job_that_was_done_before_it_was_cancelled_is_done) {
   auto run = two_jobs();
   run.cancel("cnn");
   run.says({running("mlp"), done("cnn")});
+  EXPECT_THAT(run.seen(), Contains("cnn was done"));
   run.all_end({"worker-cnn-0", "worker-cnn-1"});
   run.says({done("mlp"), done("cnn")});
   run.all_end({"worker-mlp-0", "coordinator-0", "shard-0"});
