@@ -205,20 +205,22 @@ void reactor::give_drive() {
 
 void reactor::take_drive() {
   using clock = std::chrono::steady_clock;
+  const auto is_out = [&] { return driven_ || inline_drivers_.load() > 0; };
   const auto due = [&] {
-    if (driven_ || inline_drivers_.load() > 0) return false;
+    if (is_out()) return false;
     if (work_waits()) return true;
     return background_.load() && clock::now() - left_ > inline_driver_grace;
   };
   std::unique_lock lock(gate_);
   parked_ = true;
   while (!due()) {
-    if (background_.load())
-      gate_changed_.wait_for(lock, inline_driver_grace);
-    else
+    awaits_leave_ = is_out() || !background_.load();
+    if (awaits_leave_)
       gate_changed_.wait(lock);
+    else
+      gate_changed_.wait_until(lock, left_ + inline_driver_grace);
   }
-  parked_ = false;
+  parked_ = awaits_leave_ = false;
   driven_ = true;
   owner_ = std::this_thread::get_id();
 }
@@ -253,7 +255,8 @@ void reactor::leave() {
     driven_ = false;
     owner_ = std::thread::id();
     left_ = std::chrono::steady_clock::now();
-    wanted = --inline_drivers_ > 0 || (parked_ && work_waits());
+    wanted = --inline_drivers_ > 0 || (parked_ && work_waits()) ||
+             (awaits_leave_ && background_.load());
   }
   if (wanted) gate_changed_.notify_all();
 }

@@ -166,6 +166,7 @@ class reactor final : public caf::execution_unit {
   std::condition_variable gate_changed_;
   bool driven_ = false;
   bool parked_ = false;                           // our thread waits at the gate
+  bool awaits_leave_ = false;                     // likewise, and for no time to pass
   std::chrono::steady_clock::time_point left_{};  // when the last inline driver did
   std::atomic<unsigned> inline_drivers_{0};
   std::atomic<bool> background_{true};

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -161,6 +162,63 @@ TEST_F(reactor_test, an_inline_driver_drives) {
   driver.run_until(
       [&] { return reached.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the inline driver";
+}
+
+// Of all threads but the calling one.
+long switches_of_others() {
+  long all = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(task.path() / "status");
+    const std::string field = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(field)) all += std::stol(line.substr(field.size()));
+  }
+  return all;
+}
+
+// Says when the first frame is there.
+class first_frame final : public runtime::frame_sink {
+ public:
+  runtime::buffer place(const runtime::frame_header&) override { return {}; }
+  void on_frame(const runtime::frame_header&, runtime::buffer) override {
+    arrived.set_value(std::this_thread::get_id());
+  }
+  void on_frame_lost(const runtime::frame_header&) override {}
+  void on_sent(runtime::send_token, const runtime::status&) override {}
+  void on_bad_frame(const runtime::status&) override {}
+  void on_peer_lost(runtime::peer_id, const runtime::status&) override {}
+
+  std::promise<std::thread::id> arrived;
+};
+
+TEST_F(reactor_test, its_thread_sleeps_while_an_inline_driver_waits_and_drives_after_it) {
+  using clock = std::chrono::steady_clock;
+  const auto far = network.make_link();
+  first_frame frame;
+  auto arrived = frame.arrived.get_future();
+  auto counted = at_zero.get_future();
+  {
+    actors::reactor::inline_driver driver(*home);
+    home->open_link(&frame);
+    const auto before = switches_of_others();
+    const auto end = clock::now() + std::chrono::milliseconds(300);
+    std::jthread wakes([&] {
+      std::this_thread::sleep_until(end);
+      caf::anon_send(counter, 1);
+    });
+    driver.run_until(
+        [&] { return counted.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    EXPECT_LT(switches_of_others() - before, 50);
+  }
+  const auto peer = far->connect(home->link().address(), runtime::reach::host);
+  ASSERT_TRUE(peer);
+  far->post(*peer, {.kind = runtime::frame_kind::resend}, {}, 0);
+  while (far->progress() > 0) continue;
+  ASSERT_EQ(arrived.wait_for(retransmit_timer), std::future_status::ready);
+  EXPECT_NE(arrived.get(), std::this_thread::get_id());
+  actors::reactor::inline_driver driver(*home);
+  home->close_link();
 }
 
 // Ends at its first message, and the last use of its reactor with it. Then somebody keeps the
