@@ -27,6 +27,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
       kill processes of a run on purpose; see tidegate chaos --help
+  tidegate door --key-file FILE [--listen ADDRESS:PORT]
+      let launchers that have the key start agents on this host; see tidegate door --help
   tidegate simulate FILE [options]
       model a cluster of thousands on paper; see tidegate simulate --help
   tidegate help yaml

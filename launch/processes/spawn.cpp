@@ -82,7 +82,9 @@ runtime::expected<runtime::unique_fd> open_log(const std::string& path) {
 
 runtime::expected<spawned> spawn(const spawn_request& request) {
   const runtime::unique_fd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const auto log_fd = open_log(request.log_path);
+  const bool has_log = request.output < 0;
+  const auto log_fd =
+      has_log ? open_log(request.log_path) : runtime::expected<runtime::unique_fd>();
   if (!log_fd) return runtime::fail(log_fd.error());
   int ends[2];
   if (!null_fd || ::pipe2(ends, O_CLOEXEC) != 0) {
@@ -96,7 +98,7 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
                         .arguments = arguments.data(),
                         .environment = environment.data(),
                         .input_fd = request.input >= 0 ? request.input : null_fd.get(),
-                        .log_fd = log_fd->get(),
+                        .log_fd = has_log ? log_fd->get() : request.output,
                         .inherited_fds = &request.inherited_fds,
                         .error_fd = write_end.get(),
                         .parent = ::getpid()};

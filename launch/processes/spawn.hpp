@@ -17,9 +17,10 @@ struct spawn_request {
   std::string program;                   // a path
   std::vector<std::string> arguments;    // the first is the name the program is called by
   std::vector<std::string> environment;  // "NAME=value"
-  std::string log_path;                  // gets stdout and stderr; created, or appended to
+  std::string log_path = {};             // gets stdout and stderr; created, or appended to
   std::vector<int> inherited_fds = {};   // stay open under their numbers; else only 0, 1, 2 do
   int input = -1;                        // becomes its standard input; -1: /dev/null
+  int output = -1;                       // becomes stdout and stderr instead of a log
 };
 
 struct spawned {

@@ -26,6 +26,8 @@ class MirroredState(FaultTest, BridgedHostsTest):
     def begin(self, hosts, *rest, **options):
         run = self.launch(self.yaml(hosts, *rest, **options), runner=hosts.command(0))
         wait_until(lambda: self.count_events(run, "replica_in_sync") >= 2, 30, f"in sync; {run.output}")
+        # Before its first clock a worker keeps nothing that could be lost.
+        wait_until(lambda: re.search(r"clock [1-9]", run.output), 30, f"a clock; {run.output}")
         return run
 
     def details(self, run, subject):

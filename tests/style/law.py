@@ -88,6 +88,8 @@ PROJECT = {
                    "launch/agents"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
+    # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.
+    "launch/door": [BASE, "policies/model", "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
                      "launch/processes", "launch/run"],
@@ -118,7 +120,7 @@ OWNED = {
     "ucs/": ["runtime/ucx"],
     "uct/": ["runtime/ucx"],
     "yaml-cpp/": ["launch/config"],
-    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos"],
+    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door"],
     "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],
     "nanobind/": ["python"],
     "Eigen/": ["examples"],

@@ -170,9 +170,8 @@ long switches_of_others() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     if (task.path().filename() == std::to_string(::gettid())) continue;
     std::ifstream status(task.path() / "status");
-    const std::string field = "voluntary_ctxt_switches:";
     for (std::string line; std::getline(status, line);)
-      if (line.starts_with(field)) all += std::stol(line.substr(field.size()));
+      if (line.starts_with("voluntary_")) all += std::stol(line.substr(line.find(':') + 1));
   }
   return all;
 }
@@ -212,7 +211,6 @@ TEST_F(reactor_test, its_thread_sleeps_while_an_inline_driver_waits_and_drives_a
     EXPECT_LT(switches_of_others() - before, 50);
   }
   const auto peer = far->connect(home->link().address(), runtime::reach::host);
-  ASSERT_TRUE(peer);
   far->post(*peer, {.kind = runtime::frame_kind::resend}, {}, 0);
   while (far->progress() > 0) continue;
   ASSERT_EQ(arrived.wait_for(retransmit_timer), std::future_status::ready);

@@ -1,0 +1,38 @@
+// TCP sockets of doors and relays: that listen, accept and connect, and never block. Any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::launch {
+
+struct socket_place {
+  std::string host;  // a name or an address
+  std::uint16_t port = 0;
+};
+
+inline constexpr std::uint16_t door_port_default = 7077;
+
+// "name", "name:7000", "10.0.0.1:7000", "[fd00::1]:7000"; without a port, the default one.
+// Errors: invalid_argument.
+runtime::expected<socket_place> parse_place(const std::string& text);
+std::string to_string(const socket_place& place);
+
+// Listens there, port 0: at one that the system chooses. Errors: unavailable (no such address
+// on this host, or the port is in use), io_error.
+runtime::expected<runtime::unique_fd> listen_at(const socket_place& place);
+// Returns where a socket is bound.
+socket_place place_of(int socket);
+// Returns a connection that has come, and from where; an invalid descriptor: nobody has come,
+// or the system has no descriptor for it.
+runtime::unique_fd accept_from(int listener, std::string& peer);
+// Connects, and blocks for `within_ms` at most for each address of that name. Errors:
+// unavailable (the name has no address, nobody listens there, or nothing answers).
+runtime::expected<runtime::unique_fd> connect_to(const socket_place& place,
+                                                 std::uint32_t within_ms);
+
+}  // namespace tidegate::launch
