@@ -5,6 +5,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "launch/agents/pods.hpp"
 #include "launch/config/section.hpp"
 #include "launch/processes/output_of.hpp"
 #include "launch/text/nearest.hpp"
@@ -68,16 +69,19 @@ runtime::expected<engine_facts> find_mpi(const policies::cluster_spec& spec) {
 
 // An agent is neither bound to one processor, nor the end of the others when it ends.
 std::vector<std::string> command_for(const policies::cluster_spec& spec,
-                                     const engine_facts& facts, const std::string& host) {
+                                     const engine_facts& facts,
+                                     const policies::host_spec& host) {
   // Only in plans: the package tidegate.ray has the command.
-  if (spec.engine == engine_kind::ray) return {"ray-actor", host};
+  if (spec.engine == engine_kind::ray) return {"ray-actor", host.name};
+  if (spec.engine == engine_kind::kubernetes) return relay_to_pod(spec, host.address);
   const auto program = program_of(spec);
   if (spec.engine == engine_kind::slurm)
-    return {program,           "--overlap",          "--nodes=1", "--ntasks=1",
-            "--cpu-bind=none", "--nodelist=" + host, "--no-kill", "--quit-on-interrupt"};
+    return {program,      "--overlap",          "--nodes=1",
+            "--ntasks=1", "--cpu-bind=none",    "--nodelist=" + host.name,
+            "--no-kill",  "--quit-on-interrupt"};
   if (facts.mpi == mpi_kind::open_mpi)
-    return {program, "--bind-to", "none", "-np", "1", "--host", host};
-  return {program, "-bind-to", "none", "-n", "1", "-hosts", host};
+    return {program, "--bind-to", "none", "-np", "1", "--host", host.name};
+  return {program, "-bind-to", "none", "-n", "1", "-hosts", host.name};
 }
 
 }  // namespace
@@ -98,8 +102,11 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
                            "cluster.hosts." + host.name +
                                " is not in the allocation of Slurm, which has " +
                                join(facts.nodes));
+    if (spec.engine == engine_kind::kubernetes)
+      host.address =
+          pod_address(spec.name, static_cast<std::uint32_t>(&host - &cluster.hosts[0]));
     if (host.address.empty()) host.address = host.name;
-    if (host.name != facts.own_host) host.prefix = command_for(spec, facts, host.name);
+    if (host.name != facts.own_host) host.prefix = command_for(spec, facts, host);
   }
   const auto* own = policies::find_host(cluster, facts.own_host);
   if (own == nullptr) {
@@ -129,6 +136,10 @@ runtime::expected<policies::cluster_spec> on_engine(const policies::cluster_spec
     return runtime::fail(errc::unavailable,
                          "cluster.engine is ray, whose actors hold the agents of hosts: launch "
                          "it from Python, with tidegate.ray.launch(\"cluster.yaml\")");
+  if (spec.engine == engine_kind::kubernetes)
+    return runtime::fail(errc::unavailable,
+                         "cluster.engine is kubernetes, whose pods are the hosts: `tidegate "
+                         "render kubernetes FILE` writes what starts them, launcher and all");
   const auto facts =
       spec.engine == engine_kind::slurm ? find_slurm(environment) : find_mpi(spec);
   if (!facts) return runtime::fail(facts.error());

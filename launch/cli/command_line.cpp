@@ -320,8 +320,8 @@ runtime::expected<command_line> parse_command_line(const arguments& args) {
     if (c.name == first) return parse_file_command(c, args);
     known.push_back(c.name);
   }
-  known.insert(known.end(),
-               {"bench", "chaos", "door", "relay", "simulate", "help", "--help", "--version"});
+  known.insert(known.end(), {"bench", "chaos", "door", "relay", "render", "simulate", "help",
+                             "--help", "--version"});
   return bad((first.starts_with('-') ? "unknown option '" : "unknown command '") + first + "'" +
              did_you_mean(first, known));
 }

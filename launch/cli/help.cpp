@@ -17,6 +17,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       go on with a run whose launcher was killed, or that failed
   tidegate submit --slurm FILE [--nodes N] [--time LIMIT] [--run-dir DIR]
       run it as a batch job of Slurm, which goes on after its time limit
+  tidegate render kubernetes FILE --image IMAGE [--nodes N]
+      write what runs it on Kubernetes; see tidegate render --help
   tidegate export RUN_DIR -o FILE [--job NAME]
       write a job's newest checkpoint as one safetensors file
   tidegate scale RUN_DIR workers=N shards=N [--job NAME]

@@ -10,6 +10,7 @@
 #include "launch/chaos/chaos.hpp"
 #include "launch/cli/program.hpp"
 #include "launch/door/door_command.hpp"
+#include "launch/kubernetes/render_command.hpp"
 #include "launch/simulate/simulate.hpp"
 
 namespace {
@@ -105,6 +106,8 @@ int main(int argc, char** argv) {
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);
   if (tidegate::launch::is_door_command(args)) return tidegate::launch::run_door_command(args);
+  if (tidegate::launch::is_render_command(args))
+    return static_cast<int>(tidegate::launch::run_render_command(args));
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
   return tidegate::launch::run_program(
       args, {.run_coordinator = tidegate::actors::run_coordinator,

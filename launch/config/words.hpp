@@ -19,7 +19,8 @@ inline constexpr word_of<policies::engine_kind> engine_words[] = {
     {"local", policies::engine_kind::local},
     {"slurm", policies::engine_kind::slurm},
     {"mpi", policies::engine_kind::mpi},
-    {"ray", policies::engine_kind::ray}};
+    {"ray", policies::engine_kind::ray},
+    {"kubernetes", policies::engine_kind::kubernetes}};
 
 inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"auto", policies::transport_kind::automatic},

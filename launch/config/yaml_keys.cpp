@@ -11,7 +11,7 @@ namespace {
 constexpr yaml_key keys[] = {
   {.path="cluster", .type="map", .preset="required", .allowed="a map", .doc="the processes that hold parameters"},
   {.path="cluster.name", .type="text", .preset="required", .allowed="1 to 64 of A-Z a-z 0-9 _ -", .doc="names the run folder"},
-  {.path="cluster.engine", .type="text", .preset="local", .allowed="local, slurm, mpi, ray", .doc="what starts the agents of other hosts: srun in an allocation of Slurm, whose nodes are the hosts if the file names none, mpirun, or actors of Ray, by tidegate.ray.launch; local: what each host says"},
+  {.path="cluster.engine", .type="text", .preset="local", .allowed="local, slurm, mpi, ray, kubernetes", .doc="what starts the agents of other hosts: srun in an allocation of Slurm, whose nodes are the hosts if the file names none, mpirun, actors of Ray, by tidegate.ray.launch, or pods of Kubernetes, by tidegate render kubernetes; local: what each host says"},
   {.path="cluster.engine_program", .type="text", .preset="-", .allowed="a program; only with engine", .doc="srun or mpirun under another name or path"},
   {.path="cluster.hosts", .type="map", .preset="{}", .allowed="a map of hosts", .doc="the hosts that processes run on; without it all run where the launcher does"},
   {.path="cluster.hosts.*", .type="map", .preset="-", .allowed="a map, named by 1 to 64 of A-Z a-z 0-9 _ -", .doc="one host; processes of different hosts share no memory"},

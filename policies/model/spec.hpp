@@ -219,7 +219,7 @@ struct job_spec {
 
 // What starts the agents of hosts that say nothing about it: nothing, Slurm's srun, mpirun, or
 // actors of Ray, whose program is in Python and says which hosts there are.
-enum class engine_kind : std::uint8_t { local, slurm, mpi, ray };
+enum class engine_kind : std::uint8_t { local, slurm, mpi, ray, kubernetes };
 
 enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
 

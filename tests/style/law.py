@@ -90,6 +90,8 @@ PROJECT = {
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.
     "launch/door": [BASE, "policies/model", "launch/text", "launch/config", "launch/plan", "launch/processes"],
+    # `tidegate render kubernetes`: a cluster file as objects of another system.
+    "launch/kubernetes": [BASE, *COMMON, "launch/text", "launch/config", "launch/agents", "launch/door"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
                      "launch/processes", "launch/run"],
@@ -119,8 +121,8 @@ OWNED = {
     "ucm/": ["runtime/ucx"],
     "ucs/": ["runtime/ucx"],
     "uct/": ["runtime/ucx"],
-    "yaml-cpp/": ["launch/config"],
-    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door"],
+    "yaml-cpp/": ["launch/config", "launch/kubernetes"],
+    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door", "launch/kubernetes"],
     "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],
     "nanobind/": ["python"],
     "Eigen/": ["examples"],

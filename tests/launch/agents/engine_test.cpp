@@ -33,6 +33,24 @@ TEST(engine, of_slurm_has_the_nodes_of_the_allocation) {
   EXPECT_EQ(spec->control_host, "n2");
 }
 
+TEST(engine, of_kubernetes_has_pods_behind_doors) {
+  auto named = cluster(engine_kind::kubernetes);
+  named.name = "mine";
+  named.start_timeout_ms = 600'000;
+  const auto spec = as_if_on_engine(named, 3);
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->hosts[0].address, "mine-launcher-0-0.mine");
+  EXPECT_EQ(spec->control_host, spec->hosts[0].address);
+  EXPECT_THAT(spec->hosts[0].prefix, IsEmpty()) << "the launcher's own";
+  EXPECT_EQ(spec->hosts[2].name, "node3");
+  EXPECT_THAT(spec->hosts[2].prefix,
+              ElementsAre("tidegate", "relay", "--key-file", "/run/tidegate/key/key", "--wait",
+                          "10m", "mine-hosts-0-1.mine"));
+  const auto here = on_engine(named, {});
+  ASSERT_FALSE(here);
+  EXPECT_THAT(here.error().message(), HasSubstr("tidegate render kubernetes FILE"));
+}
+
 TEST(engine, of_slurm_takes_the_hosts_of_the_file_if_they_are_in_the_allocation) {
   auto named = cluster(engine_kind::slurm);
   named.hosts = {{.name = "n1", .address = "10.0.0.1", .prefix = {}},
