@@ -39,6 +39,20 @@ class Hosts(TwoHostsTest):
                 # 2 workers have 1 or 2 of 3 shards beyond the wire, 360 KB each way and clock between all.
                 self.assertGreater(self.received(link) - before, 20 * 2 * 360_000)
 
+    def test_the_same_bits_over_ipv6(self):
+        link = self.two_hosts()
+        alone = self.hash_of(cluster_yaml({"job": {**JOB, "mode": ["workload", 20]}}, shards=3))
+        for name, number in zip(link.names, (1, 2)):
+            hosts.ip("-n", name, "address", "flush", "dev", name)  # the other kind is gone
+            hosts.ip("-n", name, "address", "add", f"fd00:7d::{number}/64", "dev", name, "nodad")
+        yaml = self.yaml(link, ["workload", 20], shards=3)
+        for number in range(2):
+            yaml = yaml.replace(f'"{link.address(number)}"', f'"fd00:7d::{number + 1}"')
+        self.assertEqual(yaml.count("fd00:7d::"), 2, yaml)
+        before = self.received(link)
+        self.assertEqual(self.hash_of(yaml, runner=link.command(0, [])), alone)
+        self.assertGreater(self.received(link) - before, 20 * 2 * 360_000)
+
     def test_processes_of_one_host_share_memory(self):
         link = self.two_hosts()
         yaml = self.yaml(link, ["workload", 20], shards=1, shard_hosts=["b"], transport="auto")
