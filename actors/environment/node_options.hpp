@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,10 @@ struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
-  std::uint32_t index = 0;           // of the shard or aggregator
-  policies::group_member member;     // of the shard's group; of an aggregator: incarnation
-  std::string job;                   // of the aggregator
-  std::string run_dir;               // of shards: where checkpoints are
+  std::uint32_t index = 0;        // of the shard or aggregator
+  policies::group_member member;  // of the shard's group; of an aggregator: incarnation
+  std::string job;                // of the aggregator
+  std::map<std::string, std::string> checkpoint_folders;  // of shards: by job
   std::string rows_dir;              // of shards: where rows are that do not fit their memory
   device_options device;             // of shards
   std::vector<std::string> plugins;  // of shards and aggregators: paths of shared libraries

@@ -3,6 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "policies/checkpoint/claim.hpp"
+#include "policies/checkpoint/fit.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "policies/checkpoint/writer.hpp"
 #include "runtime/base/log.hpp"
 
@@ -25,9 +28,15 @@ runtime::expected<checkpoint_keeper> checkpoint_keeper::open(
 
 status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir,
                                bool begins) {
-  auto storage = runtime::posix_storage::make(policies::checkpoint_folder(run_dir, job.name));
+  const auto path = policies::checkpoint_folder(job, run_dir);
+  const bool is_claimed = !job.checkpoint->path.empty();
+  // The launcher has made a folder that is shared: where it is missing its disk is.
+  auto storage =
+      is_claimed ? runtime::posix_storage::open(path) : runtime::posix_storage::make(path);
   if (!storage) return storage.error();
   auto& home = folders_[job.name];
+  if (is_claimed) home.claimed = path;
+  if (auto own = home.check_epoch(found_.epoch); !own.ok()) return own;
   home.storage = std::make_unique<runtime::posix_storage>(std::move(*storage));
   home.catalog = std::make_unique<policies::checkpoint_catalog>(*home.storage);
   if (begins)
@@ -45,30 +54,25 @@ status checkpoint_keeper::find(const policies::job_spec& job,
   for (const auto& finding : findings) log::warn(finding);
   if (!*newest) return {};
   const auto& manifest = (*newest)->manifest();
-  if (manifest.workers != job.capacity())
-    return {runtime::errc::invalid_argument,
-            "checkpoint " + to_string(manifest.id) + " of job " + job.name + " has room for " +
-                std::to_string(manifest.workers) + " workers, and the job for " +
-                std::to_string(job.capacity())};
+  if (auto fits = policies::check_fit(**newest, job); !fits.ok()) return fits;
   auto& found = found_.jobs[job.name];
   found.id = manifest.id;
   found.clock = manifest.clock;
   found.left = manifest.left;
   for (std::size_t i = 0; i < manifest.tables.size(); ++i) {
     const auto& about = (*newest)->chunks(i).front().stored.about;
-    if (about.rows.dim > 0 && manifest.seed != job.seed)
-      return {runtime::errc::invalid_argument,
-              "checkpoint " + to_string(manifest.id) + " of job " + job.name +
-                  " has rows of table '" + manifest.tables[i].name +
-                  "', whose parts and first values follow from seed " +
-                  std::to_string(manifest.seed) + ", and the job has seed " +
-                  std::to_string(job.seed)};
     found.tables.push_back(
         {manifest.tables[i].name, manifest.tables[i].shape, about.optimizer, about.rows});
   }
   log::info("job " + job.name + " goes on from checkpoint " + to_string(found.id) + ", clock " +
             std::to_string(found.clock));
   return {};
+}
+
+status checkpoint_keeper::folder::check_epoch(std::uint32_t epoch) const {
+  if (claimed.empty()) return {};
+  auto record = runtime::posix_storage::open(policies::claim_folder(claimed));
+  return record ? policies::check_epoch(*record, epoch, claimed) : record.error();
 }
 
 void checkpoint_keeper::begin_after(const std::string& job, policies::checkpoint_id id) {
@@ -81,6 +85,7 @@ policies::checkpoint_id checkpoint_keeper::begin(const std::string& job) {
 
 status checkpoint_keeper::write(const policies::coordinator_effects::write_manifest& manifest) {
   auto& home = folders_.at(manifest.manifest.job);
+  if (auto own = home.check_epoch(found_.epoch); !own.ok()) return own;
   auto writer = policies::write_manifest(manifest.manifest);
   if (!writer) return writer.error();
   auto written = policies::write_all(std::move(*writer), *home.storage);

@@ -16,9 +16,10 @@ namespace tidegate::actors {
 
 class checkpoint_keeper {
  public:
-  // Of the jobs that have checkpoints, in RUN_DIR/checkpoints/JOB, which is made. `begins`:
-  // found() is wanted; one that takes the place of another knows it by its journal. Errors:
-  // those of storages; invalid_argument (a checkpoint of a job with another number of workers).
+  // Of the jobs that have checkpoints, in RUN_DIR/checkpoints/JOB, which is made, or in the
+  // folder that the job names, which the launcher has claimed. `begins`: found() is wanted; one
+  // that takes the place of another knows it by its journal. Errors: those of storages and of
+  // check_fit(); refused (another launcher has claimed a job's folder since).
   static runtime::expected<checkpoint_keeper> open(const policies::cluster_spec& cluster,
                                                    const std::string& run_dir,
                                                    std::uint32_t epoch, bool begins);
@@ -29,13 +30,16 @@ class checkpoint_keeper {
   // The next one of a job has a higher number than this.
   void begin_after(const std::string& job, policies::checkpoint_id id);
   policies::checkpoint_id begin(const std::string& job);
-  // Errors: those of the storage.
+  // Errors: those of the storage; refused, as in open().
   runtime::status write(const policies::coordinator_effects::write_manifest& manifest);
 
  private:
   struct folder {
     std::unique_ptr<runtime::posix_storage> storage;
     std::unique_ptr<policies::checkpoint_catalog> catalog;
+    std::string claimed;  // its path, where the job names it
+
+    runtime::status check_epoch(std::uint32_t epoch) const;
   };
   runtime::status look(const policies::job_spec& job, const std::string& run_dir, bool begins);
   runtime::status find(const policies::job_spec& job, policies::checkpoint_catalog& in);

@@ -95,12 +95,13 @@ status run_shard(const node_options& options) {
   return run_node(
       options, (is_replica ? "a replica of shard " : "shard ") + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
-        return spawn_on<actors::shard>(home, system, index,
-                                       shard_keeping{.run_dir = options.run_dir,
-                                                     .rows_dir = options.rows_dir,
-                                                     .coordinator = coordinator,
-                                                     .token = token,
-                                                     .device = options.device});
+        return spawn_on<actors::shard>(
+            home, system, index,
+            shard_keeping{.checkpoint_folders = options.checkpoint_folders,
+                          .rows_dir = options.rows_dir,
+                          .coordinator = coordinator,
+                          .token = token,
+                          .device = options.device});
       },
       shard_atom::value, token, index, options.member.number, options.member.incarnation);
 }

@@ -135,16 +135,21 @@ caf::result<done_atom> shard::promote(const policies::promote_call& call) {
   return done_atom::value;
 }
 
+// The coordinator asks only for jobs that have one: what cannot be opened is an error.
+std::string shard::folder_of(const std::string& job) const {
+  const auto found = keeping_.checkpoint_folders.find(job);
+  return found == keeping_.checkpoint_folders.end() ? std::string() : found->second;
+}
+
 runtime::expected<policies::restore_source::folder> shard::open_folder(const std::string& job) {
-  auto folder =
-      runtime::posix_storage::open(policies::checkpoint_folder(keeping_.run_dir, job));
+  auto folder = runtime::posix_storage::open(folder_of(job));
   if (!folder) return runtime::fail(folder.error());
   return std::make_unique<runtime::posix_storage>(std::move(*folder));
 }
 
 void shard::write_part(std::uint64_t token, const std::string& job,
                        policies::file_writer file) {
-  writers_[token].start(policies::checkpoint_folder(keeping_.run_dir, job), std::move(file),
+  writers_[token].start(folder_of(job), std::move(file),
                         [token, self = caf::actor_cast<shard_actor>(this)](
                             runtime::expected<policies::written_file> written) {
                           part_written_event event;

@@ -22,8 +22,8 @@ namespace tidegate::actors {
 // Where a shard's checkpoints are, and who hears of them, only used when a job has any; and
 // where rows are that do not fit their memory.
 struct shard_keeping {
-  std::string run_dir;
-  std::string rows_dir;  // as node_options
+  std::map<std::string, std::string> checkpoint_folders;  // by job
+  std::string rows_dir;                                   // as node_options
   std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run
   device_options device;
@@ -66,6 +66,7 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   void leave() override;
   void give_up(const runtime::status& why) override;
   runtime::status open_store();
+  std::string folder_of(const std::string& job) const;
 
   void report_unreachable(const unreachable_peers& peers) override {
     report_outages(keeping_.coordinator, keeping_.token, home().address(), peers);

@@ -20,7 +20,8 @@ std::string config_text(const agent_config& config) {
                  {"folder", config.folder},
                  {"workers_port", config.workers_port},
                  {"cluster", config.cluster},
-                 {"variables", config.variables}};
+                 {"variables", config.variables},
+                 {"run", config.run}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -49,6 +50,7 @@ runtime::expected<agent_config> parse_config(const std::string& line) {
     all.at("workers_port").get_to(config.workers_port);
     all.at("cluster").get_to(config.cluster);
     all.at("variables").get_to(config.variables);
+    all.at("run").get_to(config.run);
     if (!parse_token(all.at("token").get<std::string>(), config.token)) return corrupt("token");
     return config;
   } catch (const json::exception& why) {

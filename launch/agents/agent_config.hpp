@@ -23,6 +23,8 @@ struct agent_config {
   std::string cluster;  // as YAML
   // Variables of the launcher, for the processes of the host.
   std::map<std::string, std::string> variables = {};
+  // The run's number, by which its folders of checkpoints are known; empty: no job names one.
+  std::string run = {};
 
   friend bool operator==(const agent_config&, const agent_config&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <span>
 #include <sys/stat.h>
@@ -10,7 +11,10 @@
 #include "launch/plan/environment.hpp"
 #include "launch/processes/process_records.hpp"
 #include "launch/text/files.hpp"
+#include "policies/checkpoint/claim.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "runtime/base/sha256.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
@@ -50,6 +54,50 @@ runtime::status remove_all(const std::string& path) {
   return {};
 }
 
+// The launcher has put the run on record beside the checkpoints, under a name that nobody has
+// looked up before: a file system that is shared, and slow to say so, is asked anew.
+runtime::status check_checkpoints(const agent_config& config, const policies::job_spec& job) {
+  const auto subject = "host " + config.host + ": jobs." + job.name + ".checkpoint.path: ";
+  const auto record = policies::claim_folder(policies::checkpoint_folder(job, ""));
+  const auto mark = record + "/" + policies::run_file_name(config.run);
+  std::error_code error;
+  if (!fs::exists(mark, error))
+    return {errc::invalid_argument,
+            subject + "this host does not see the folder " + job.checkpoint->path +
+                " of the launcher, where job " + job.name + " writes checkpoints: " + mark +
+                " is not there; mount the same folder there on all hosts"};
+  const auto probe = record + "/host-" + config.host;
+  const runtime::unique_fd fd(
+      ::open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const bool has_written = fd && ::write(fd.get(), "\n", 1) == 1;
+  const auto why = has_written ? std::string() : std::strerror(errno);
+  if (fd) ::unlink(probe.c_str());
+  if (!has_written)
+    return {errc::invalid_argument, subject + "this host cannot write to " +
+                                        job.checkpoint->path + ", where job " + job.name +
+                                        " writes checkpoints: " + probe + ": " + why};
+  return {};
+}
+
+runtime::status check_jobs(const agent_config& config, const policies::cluster_spec& spec,
+                           bool is_shared) {
+  for (const auto& job : spec.jobs) {
+    if (!job.checkpoint) continue;
+    if (!job.checkpoint->path.empty()) {
+      if (auto sees = check_checkpoints(config, job); !sees.ok()) return sees;
+    } else if (!is_shared) {
+      return {errc::invalid_argument,
+              "this host does not see the run folder " + config.run_dir +
+                  " of the launcher, and job " + job.name +
+                  " writes checkpoints there, which all hosts have to see: launch with "
+                  "--run-dir in a folder that all hosts share, or name one for checkpoints "
+                  "alone (jobs." +
+                  job.name + ".checkpoint.path)"};
+    }
+  }
+  return {};
+}
+
 // Two runs of the same name are of other launchers, or in other folders; two hosts may be one
 // machine.
 std::string own_path(const agent_config& config) {
@@ -66,15 +114,10 @@ std::string own_path(const agent_config& config) {
 
 runtime::expected<host_folder> host_folder::open(const agent_config& config,
                                                  const policies::cluster_spec& spec) {
-  if (is_shared_folder(config)) return host_folder(config.run_dir, true);
-  for (const auto& job : spec.jobs)
-    if (job.checkpoint)
-      return runtime::fail(
-          errc::invalid_argument,
-          "this host does not see the run folder " + config.run_dir +
-              " of the launcher, and job " + job.name +
-              " writes checkpoints there, which all hosts have to see: launch with "
-              "--run-dir in a folder that all hosts share");
+  const bool is_shared = is_shared_folder(config);
+  if (auto fits = check_jobs(config, spec, is_shared); !fits.ok())
+    return runtime::fail(std::move(fits));
+  if (is_shared) return host_folder(config.run_dir, true);
   const auto path = own_path(config);
   auto prepared = make_private(fs::path(path).parent_path().string());
   if (prepared.ok()) prepared = make_private(path);

@@ -35,8 +35,8 @@ const std::vector<command>& commands() {
        .known_options = {"--json", "--engine", "--nodes", "--device", "--set", "--help"}},
       {.name = "launch",
        .kind = command_kind::launch,
-       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--follow", "--device",
-                         "--set", "--help"}},
+       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--continue", "--follow",
+                         "--device", "--set", "--help"}},
       {.name = "submit",
        .kind = command_kind::submit,
        .known_options = {"--slurm", "--nodes", "--time", "--run-dir", "--sbatch", "--dry-run",
@@ -125,6 +125,7 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("run-dir", options::value(&into.run_dir), "");
       add("run-dir-file", options::value(&into.run_dir_file), "");
       add("resume", options::value(&into.resume), "");
+      add("continue", options::bool_switch(&into.goes_on), "");
       add("follow", options::bool_switch(&into.follow), "");
       [[fallthrough]];
     case command_kind::validate:
@@ -263,7 +264,7 @@ runtime::expected<command_line> parse_file_command(const command& selected,
   if (line.kind == command_kind::help) return line;
   if (!line.resume.empty()) {
     if (words->empty() && line.run_dir.empty() && line.run_dir_file.empty() &&
-        line.sets.empty())
+        line.sets.empty() && !line.goes_on)
       return line;
     return bad(
         "tidegate launch: --resume goes on with the run as it is; allowed: tidegate "

@@ -39,6 +39,7 @@ struct command_line {
   std::string run_dir_file;         // launch
   std::string resume;               // launch: the run folder to go on in; then no file
   bool follow = false;              // launch
+  bool goes_on = false;             // launch: --continue
   bool slurm = false;               // submit
   std::string time;                 // submit
   std::vector<std::string> sbatch;  // submit: options of sbatch

@@ -91,6 +91,7 @@ before its run has, as with its first node, is submitted again with `sbatch DIR.
 
 constexpr const char* launch =
     R"(tidegate launch FILE [--run-dir DIR] [--follow] [--set path=value]...
+tidegate launch FILE --continue [--run-dir DIR] [--follow] [--set path=value]...
 tidegate launch --resume RUN_DIR [--follow]
 
 Starts the cluster, shows how the jobs go on, and ends with a table of results.
@@ -104,6 +105,10 @@ Starts the cluster, shows how the jobs go on, and ends with a table of results.
                      Jobs with checkpoints go on from the newest whole one, the others begin anew,
                      all with the cluster file that the run began with. A run that is done is left
                      as it is, and one whose launcher lives is refused.
+  --continue         goes on, in a new run folder and where the old one may be lost, from the
+                     checkpoints in the folders that jobs name (jobs.*.checkpoint.path). Beside
+                     them, in JOB/run, is the cluster file of the run that wrote them. Jobs without
+                     such checkpoints begin anew. Refused while a launcher lives that writes there.
 
 In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events.jsonl, result.json,
 logs/ROLE-INDEX.log, checkpoints/JOB. Ctrl-C ends everything within two seconds; again, at once.

@@ -9,6 +9,7 @@
 #include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/text/scalars.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "policies/placement/shard_map.hpp"
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/log.hpp"
@@ -78,7 +79,7 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.coordinator_port = static_cast<std::uint16_t>(*port);
   options.token = token;
   options.index = line.index;
-  options.run_dir = line.run_dir;
+  options.checkpoint_folders = policies::checkpoint_folders(spec, line.run_dir);
   options.rows_dir = spec.rows_dir.empty() ? line.run_dir : spec.rows_dir;
   options.job = line.job;
   options.transport = spec.transport;

@@ -71,7 +71,8 @@ int run_on_file(const command_line& line, const services& cluster) {
          .follow = line.follow,
          .run_dir_file = line.run_dir_file,
          .before_engine =
-             read->engine == policies::engine_kind::local ? std::string() : write_yaml(*read)},
+             read->engine == policies::engine_kind::local ? std::string() : write_yaml(*read),
+         .goes_on = line.goes_on},
         cluster));
   }
   const auto plan = make_plan(*spec);

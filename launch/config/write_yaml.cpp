@@ -159,7 +159,8 @@ std::string job_text(const policies::job_spec& j) {
                            : format_duration_ms(j.checkpoint->every_ms);
     text += "    checkpoint: {every: " + every +
             ", keep: " + std::to_string(j.checkpoint->keep) +
-            ", full_every: " + std::to_string(j.checkpoint->full_every) + "}\n";
+            ", full_every: " + std::to_string(j.checkpoint->full_every) +
+            (j.checkpoint->path.empty() ? "" : ", path: " + quote(j.checkpoint->path)) + "}\n";
   }
   text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
   text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";

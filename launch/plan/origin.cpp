@@ -13,9 +13,9 @@ using json = nlohmann::ordered_json;
 }  // namespace
 
 std::string origin_json(const origin& from) {
-  return json{{"folder", from.folder}, {"run_dir", from.run_dir}}.dump(
-             2, ' ', false, json::error_handler_t::replace) +
-         "\n";
+  json all{{"folder", from.folder}, {"run_dir", from.run_dir}};
+  if (!from.run.empty()) all["run"] = from.run;
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 runtime::expected<origin> read_origin(const std::string& run_dir) {
@@ -28,7 +28,9 @@ runtime::expected<origin> read_origin(const std::string& run_dir) {
   };
   if (!has("folder") || !has("run_dir"))
     return runtime::fail(runtime::errc::corrupt, path + " is not what tidegate launch writes");
-  return origin{root["folder"].get<std::string>(), root["run_dir"].get<std::string>()};
+  return origin{.folder = root["folder"].get<std::string>(),
+                .run_dir = root["run_dir"].get<std::string>(),
+                .run = has("run") ? root["run"].get<std::string>() : std::string()};
 }
 
 }  // namespace tidegate::launch

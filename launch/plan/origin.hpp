@@ -11,6 +11,9 @@ namespace tidegate::launch {
 struct origin {
   std::string folder;   // the launcher's current one, absolute
   std::string run_dir;  // absolute; the processes of the run have it in their environment
+  // The number that the run has drawn, 16 hex digits; empty where no job names a folder for its
+  // checkpoints.
+  std::string run = {};
 
   friend bool operator==(const origin&, const origin&) = default;
 };

@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include "launch/config/write_yaml.hpp"
+#include "launch/plan/environment.hpp"
 #include "launch/plan/origin.hpp"
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/limits.hpp"
+#include "launch/run/checkpoint_claims.hpp"
+#include "launch/run/going_on.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
 #include "policies/placement/memory_needs.hpp"
 #include "runtime/base/machine_memory.hpp"
+#include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/device/open/open_device.hpp"
 #include "runtime/functions/function_library.hpp"
@@ -41,9 +45,57 @@ runtime::status keep_for_later(const run_folder& folder, const policies::cluster
   std::error_code error;
   const auto here = std::filesystem::current_path(error).string();
   if (error) return {runtime::errc::io_error, "the current folder: " + error.message()};
-  auto kept = folder.keep("origin.json", origin_json({here, folder.path()}));
+  auto kept = folder.keep(
+      "origin.json",
+      origin_json({.folder = here, .run_dir = folder.path(), .run = folder.claims().run()}));
   if (kept.ok() && !before_engine.empty()) kept = folder.keep(engine_file, before_engine);
   return kept.ok() ? folder.keep("cluster.yaml", write_yaml(spec)) : kept;
+}
+
+// Folders of checkpoints that are this run's, and where its jobs begin: nothing is started yet.
+struct beginning {
+  checkpoint_claims claims;
+  std::vector<std::string> cancelled;
+  std::vector<std::string> places;  // a line for each job; empty: all begin
+};
+
+runtime::expected<beginning> begin(const policies::cluster_spec& spec, bool goes_on) {
+  using wish = policies::claim_wish;
+  auto claims = checkpoint_claims::open(spec, goes_on ? wish::go_on : wish::begin,
+                                        format_token(runtime::draw_number()));
+  if (!claims) return runtime::fail(claims.error());
+  beginning found{.claims = std::move(*claims), .cancelled = {}, .places = {}};
+  if (!goes_on) return found;
+  if (found.claims.is_empty())
+    return runtime::fail(runtime::errc::invalid_argument,
+                         "--continue: no job names a folder for its checkpoints "
+                         "(jobs.*.checkpoint.path), so there is nothing to go on from");
+  auto cancelled = found.claims.cancelled_jobs();
+  if (!cancelled) return runtime::fail(cancelled.error());
+  for (const auto& job : *cancelled)
+    if (spec.find_job(job) != nullptr) found.cancelled.push_back(job);
+  auto places = places_of_jobs(spec, "", found.cancelled);
+  if (!places) return runtime::fail(places.error());
+  found.places = std::move(*places);
+  return found;
+}
+
+// So that no other run, and no earlier life of this one, is taken for it.
+runtime::status record_beginning(run_folder& folder, const std::string& cluster,
+                                 std::uint32_t epoch,
+                                 const std::vector<std::string>& cancelled) {
+  // Whoever resumes a run without it would begin the same epoch again.
+  auto recorded = folder.record_epoch(epoch);
+  for (const auto& job : cancelled)
+    if (recorded.ok()) recorded = folder.record_cancelled(job);
+  return recorded.ok() ? folder.record_run(cluster) : recorded;
+}
+
+exit_code code_of(const runtime::status& why) {
+  using runtime::errc;
+  const bool usage = why.code() == errc::already_exists || why.code() == errc::not_found ||
+                     why.code() == errc::invalid_argument;
+  return usage ? exit_code::bad_usage : exit_code::job_failed;
 }
 
 }  // namespace
@@ -84,6 +136,9 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
                          const services& cluster) {
   const auto programs = run_programs::find(spec, parse_environment(environ));
   if (!programs) return refuse(programs.error(), exit_code::bad_usage);
+  auto start = begin(spec, options.goes_on);
+  if (!start) return refuse(start.error(), code_of(start.error()));
+  const auto epoch = start->claims.last_epoch() + 1;
   auto folder =
       run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
   if (!folder) {
@@ -94,6 +149,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   auto written = write_plan(*folder, plan);
   if (written.ok() && !options.run_dir_file.empty())
     written = write_file_atomically(options.run_dir_file, folder->path() + "\n", 0666);
+  if (written.ok()) written = folder->adopt(std::move(start->claims));
   if (written.ok()) written = keep_for_later(*folder, spec, options.before_engine);
   if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
@@ -103,11 +159,14 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   }
   journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
                          " processes, run folder " + journal.folder().shown());
-  constexpr std::uint32_t first_epoch = 1;
-  // Whoever resumes a run without it would begin the same epoch again.
-  if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
+  for (const auto& place : start->places) {
+    journal.event("job_resumed", place);
+    journal.screen().print(place);
+  }
+  if (auto recorded = record_beginning(journal.folder(), spec.name, epoch, start->cancelled);
+      !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
-  return carry_out(spec, cluster, *programs, journal, first_epoch, options.follow);
+  return carry_out(spec, cluster, *programs, journal, epoch, options.follow);
 }
 
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,

@@ -18,6 +18,9 @@ struct launch_options {
   // The cluster file as it was before its engine had named the hosts, as YAML; empty: no engine
   // has. Whoever resumes the run begins with it, as the hosts may be others then.
   std::string before_engine = {};
+  // Jobs go on from the checkpoints in the folders that they name (jobs.*.checkpoint.path),
+  // whichever run has written them.
+  bool goes_on = false;
 };
 
 // Errors: over_limit (its declared tables may take more memory than there is); none where the

@@ -12,6 +12,7 @@
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/leftovers.hpp"
 #include "launch/processes/limits.hpp"
+#include "launch/run/going_on.hpp"
 #include "launch/run/launcher.hpp"
 #include "launch/run/result.hpp"
 #include "launch/text/files.hpp"
@@ -80,21 +81,16 @@ status clear(const run_folder& folder, const origin& from) {
   return folder.write("pids.json", "[]\n");
 }
 
-// "job mlp goes on from checkpoint e0001-00000003, clock 60". The coordinator looks as well,
-// and with the same eyes.
-expected<std::string> where_it_goes_on(const policies::job_spec& job,
-                                       const std::string& run_dir) {
-  const auto begins = "job " + job.name + " begins anew: it has no ";
-  if (!job.checkpoint) return begins + "checkpoints (jobs." + job.name + ".checkpoint)";
-  auto storage = runtime::posix_storage::make(policies::checkpoint_folder(run_dir, job.name));
-  if (!storage) return runtime::fail(storage.error());
-  std::vector<std::string> findings;
-  const auto newest = policies::checkpoint_catalog(*storage).newest(findings);
-  if (!newest) return runtime::fail(newest.error());
-  if (!*newest) return begins + "whole checkpoint yet";
-  const auto& manifest = (*newest)->manifest();
-  return "job " + job.name + " goes on from checkpoint " + to_string(manifest.id) + ", clock " +
-         std::to_string(manifest.clock);
+// Claims the folders of checkpoints that the run has, and puts the epoch on record.
+expected<std::uint32_t> claim_epoch(run_folder& folder, const policies::cluster_spec& spec,
+                                    const origin& from, std::uint32_t epoch) {
+  auto claims = checkpoint_claims::open(spec, policies::claim_wish::resume, from.run);
+  if (!claims) return runtime::fail(claims.error());
+  epoch = std::max(epoch, claims->last_epoch() + 1);
+  auto recorded = folder.adopt(std::move(*claims));
+  if (recorded.ok()) recorded = folder.record_epoch(epoch);
+  if (!recorded.ok()) return runtime::fail(std::move(recorded));
+  return epoch;
 }
 
 // The cluster as it was; or on the hosts that its engine has now.
@@ -130,37 +126,30 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
-  if (auto recorded = run.folder.record_epoch(run.plan.epoch); !recorded.ok())
-    return refuse(recorded);
+  const auto epoch = claim_epoch(run.folder, *spec, *from, run.plan.epoch);
+  if (!epoch) return refuse(epoch.error());
   const auto cancelled = run.folder.cancelled_jobs();
   if (!cancelled) return refuse(cancelled.error());
-  std::vector<std::string> places;
-  for (const auto& job : spec->jobs) {
-    if (std::find(cancelled->begin(), cancelled->end(), job.name) != cancelled->end()) {
-      places.push_back("job " + job.name + " stays cancelled");
-      continue;
-    }
-    auto place = where_it_goes_on(job, path);
-    if (!place) return refuse(place.error());
-    places.push_back(std::move(*place));
-  }
+  const auto places = places_of_jobs(*spec, path, *cancelled);
+  if (!places) return refuse(places.error());
+  if (auto recorded = run.folder.record_run(spec->name); !recorded.ok())
+    return refuse(recorded);
   run_journal journal(std::move(run.folder), ::isatty(STDOUT_FILENO) != 0);
-  journal.event("run_resumed", "epoch " + std::to_string(run.plan.epoch));
-  journal.screen().print("cluster " + spec->name + " goes on (epoch " +
-                         std::to_string(run.plan.epoch) + "), run folder " +
-                         journal.folder().shown());
-  for (const auto& place : places) {
+  journal.event("run_resumed", "epoch " + std::to_string(*epoch));
+  journal.screen().print("cluster " + spec->name + " goes on (epoch " + std::to_string(*epoch) +
+                         "), run folder " + journal.folder().shown());
+  for (const auto& place : *places) {
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
-  return carry_out(*spec, cluster, *programs, journal, run.plan.epoch, follow);
+  return carry_out(*spec, cluster, *programs, journal, *epoch, follow);
 }
 
 }  // namespace
 
 bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
   if (!job.checkpoint) return false;
-  auto storage = runtime::posix_storage::open(policies::checkpoint_folder(run_dir, job.name));
+  auto storage = runtime::posix_storage::open(policies::checkpoint_folder(job, run_dir));
   if (!storage) return false;
   const auto ids = policies::checkpoint_catalog(*storage).ids();
   return ids && !ids->empty();

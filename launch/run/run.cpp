@@ -28,7 +28,8 @@ variables variables_for_hosts(const variables& own) {
   return all;
 }
 
-agent_config common_config(const policies::cluster_spec& spec, const run_identity& run) {
+agent_config common_config(const policies::cluster_spec& spec, const run_identity& run,
+                           const run_folder& folder) {
   std::error_code error;
   return {.host = {},
           .launcher_host = {},
@@ -37,7 +38,8 @@ agent_config common_config(const policies::cluster_spec& spec, const run_identit
           .folder = std::filesystem::current_path(error).string(),
           .workers_port = run.workers_port,
           .cluster = write_yaml(spec),
-          .variables = variables_for_hosts(parse_environment(environ))};
+          .variables = variables_for_hosts(parse_environment(environ)),
+          .run = folder.claims().run()};
 }
 
 policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t epoch,
@@ -62,7 +64,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
                 .workers_port = runtime::free_port()},
       processes_(spec, programs.own, own_hosts(spec), identity_),
       agent_(processes_, spec.supervision.heartbeat_timeout_ms),
-      agents_(spec, programs.agents, cluster.agents, common_config(spec, identity_)),
+      agents_(spec, programs.agents, cluster.agents,
+              common_config(spec, identity_, journal.folder())),
       shell_(plan_of(spec, epoch, journal.folder()), *this, runtime::draw_number()),
       output_(spec, journal),
       faults_(spec, programs.own, journal, shell_),

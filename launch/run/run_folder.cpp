@@ -1,10 +1,12 @@
 #include "launch/run/run_folder.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "launch/plan/run_paths.hpp"
 #include "launch/text/files.hpp"
@@ -62,6 +64,11 @@ runtime::expected<std::string> claim_stamped(const std::string& first) {
     if (error) return runtime::fail(refuse(runtime::errc::io_error, path, error.message()));
   }
   return runtime::fail(refuse(runtime::errc::already_exists, first, "and 999 more are taken"));
+}
+
+std::string own_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "a host";
 }
 
 std::string absolute_path(const std::string& path, std::error_code& error) {
@@ -152,7 +159,27 @@ runtime::expected<std::uint32_t> run_folder::last_epoch() const {
   return policies::last_epoch(*folder);
 }
 
-runtime::status run_folder::record_epoch(std::uint32_t epoch) const {
+runtime::status run_folder::adopt(checkpoint_claims claims) {
+  claims_ = std::move(claims);
+  return claims_.link_in(path_);
+}
+
+runtime::status run_folder::record_run(const std::string& cluster) const {
+  if (claims_.is_empty()) return {};
+  checkpoint_claims::named_texts files;
+  for (const char* name : {"cluster.yaml", "origin.json", engine_file}) {
+    auto text = read_file(path_ + "/" + name);
+    if (!text && text.error().code() == runtime::errc::not_found && name == engine_file)
+      continue;
+    if (!text) return text.error();
+    files.emplace_back(name, std::move(*text));
+  }
+  return claims_.record_run(
+      files, "cluster " + cluster + ", run folder " + path_ + " on " + own_name());
+}
+
+runtime::status run_folder::record_epoch(std::uint32_t epoch) {
+  if (auto recorded = claims_.record_epoch(epoch); !recorded.ok()) return recorded;
   auto folder = runtime::posix_storage::make(path_ + "/epochs");
   return folder ? policies::record_epoch(*folder, epoch) : folder.error();
 }
@@ -164,6 +191,7 @@ runtime::expected<std::vector<std::string>> run_folder::cancelled_jobs() const {
 }
 
 runtime::status run_folder::record_cancelled(const std::string& job) const {
+  if (auto recorded = claims_.record_cancelled(job); !recorded.ok()) return recorded;
   auto folder = runtime::posix_storage::make(path_ + "/epochs");
   return folder ? policies::record_cancelled(*folder, job) : folder.error();
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "launch/plan/plan.hpp"
+#include "launch/run/checkpoint_claims.hpp"
 #include "launch/run/event_log.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -40,10 +41,17 @@ class run_folder {
   // The highest epoch on record, and a higher one to be put there:
   // policies/checkpoint/run_epoch.hpp.
   runtime::expected<std::uint32_t> last_epoch() const;
-  runtime::status record_epoch(std::uint32_t epoch) const;
+  runtime::status record_epoch(std::uint32_t epoch);
   // Likewise, jobs that somebody has cancelled: policies/checkpoint/cancelled_jobs.hpp.
   runtime::expected<std::vector<std::string>> cancelled_jobs() const;
   runtime::status record_cancelled(const std::string& job) const;
+  // Takes the claims on folders of checkpoints, in which epochs and cancelled jobs are put on
+  // record, too, and links them into this folder. Errors: io_error.
+  runtime::status adopt(checkpoint_claims claims);
+  const checkpoint_claims& claims() const noexcept { return claims_; }
+  // Puts the run on record there, with what it is begun with, for whoever loses this folder.
+  // Errors: of storages, and of read_file().
+  runtime::status record_run(const std::string& cluster) const;
   // As event_log::append.
   runtime::status append_event(const policies::cluster_event& event) {
     return events_.append(event);
@@ -56,6 +64,7 @@ class run_folder {
   std::string shown_;
   runtime::unique_fd lock_;
   event_log events_;
+  checkpoint_claims claims_;
 };
 
 // The last lines of a file, at most 8 KiB; empty when it cannot be read.

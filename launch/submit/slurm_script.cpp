@@ -15,12 +15,14 @@ limit=
 stopped=
 trap 'limit=near; signalled=1; [ -z "$launcher" ] || kill -INT "$launcher"' USR1
 trap 'stopped=yes; signalled=1; [ -z "$launcher" ] || kill -TERM "$launcher"' TERM
-checkpoints() { ls "$run"/checkpoints/* 2>/dev/null; }
+checkpoints() { ls "$run"/checkpoints/*/*.manifest 2>/dev/null; }
 
 before=$(checkpoints)
 
 if [ -e "$run/cluster.yaml" ]; then
   set -- launch --resume "$run"
+elif [ -n "$goes_on" ] && [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+  set -- launch "${arguments[@]}" --run-dir "$run" --continue
 else
   set -- launch "${arguments[@]}" --run-dir "$run"
 fi
@@ -74,7 +76,7 @@ std::string slurm_script(const slurm_job& job) {
   if (!job.time.empty()) text += option_line("--time=" + job.time);
   for (const auto& option : job.options) text += option_line(option);
   text += "\ntidegate=" + shell_word(job.program) + "\nrun=" + shell_word(job.run_dir) +
-          "\narguments=(" + shell_word(job.file);
+          "\ngoes_on=" + (job.goes_on ? "yes" : "") + "\narguments=(" + shell_word(job.file);
   for (const auto& set : job.sets) text += " --set " + shell_word(set);
   return text + ")\n" + body;
 }

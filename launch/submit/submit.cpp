@@ -1,5 +1,6 @@
 #include "launch/submit/submit.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -40,6 +41,12 @@ void warn_of_lost_work(const policies::cluster_spec& spec) {
                 << job.name << ".checkpoint): after the time limit it begins anew\n";
 }
 
+bool names_folders(const policies::cluster_spec& spec) {
+  return std::any_of(spec.jobs.begin(), spec.jobs.end(), [](const auto& job) {
+    return job.checkpoint && !job.checkpoint->path.empty();
+  });
+}
+
 expected<slurm_job> plan_job(const submit_options& options) {
   auto sets = options.sets;
   sets.emplace_back("cluster.engine=slurm");
@@ -77,6 +84,7 @@ expected<slurm_job> plan_job(const submit_options& options) {
                    .hosts = std::move(hosts),
                    .time = options.time,
                    .save_seconds = save_seconds(*spec),
+                   .goes_on = names_folders(*spec),
                    .options = options.sbatch_options};
 }
 

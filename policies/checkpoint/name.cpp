@@ -37,6 +37,20 @@ std::string checkpoint_folder(std::string_view run_dir, std::string_view job) {
   return std::string(run_dir) + "/checkpoints/" + std::string(job);
 }
 
+std::string checkpoint_folder(const job_spec& job, std::string_view run_dir) {
+  if (!job.checkpoint || job.checkpoint->path.empty())
+    return checkpoint_folder(run_dir, job.name);
+  return job.checkpoint->path + "/" + job.name;
+}
+
+std::map<std::string, std::string> checkpoint_folders(const cluster_spec& cluster,
+                                                      std::string_view run_dir) {
+  std::map<std::string, std::string> folders;
+  for (const auto& job : cluster.jobs)
+    if (job.checkpoint) folders[job.name] = checkpoint_folder(job, run_dir);
+  return folders;
+}
+
 std::string to_string(checkpoint_id id) {
   return "e" + padded(id.epoch, epoch_digits) + "-" + padded(id.number, number_digits);
 }

@@ -9,9 +9,12 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "policies/model/spec.hpp"
 
 namespace tidegate::policies {
 
@@ -25,7 +28,13 @@ struct checkpoint_id {
   friend auto operator<=>(const checkpoint_id&, const checkpoint_id&) = default;
 };
 
-// RUN_DIR/checkpoints/JOB
+// FOLDER/JOB where the job names a folder (jobs.*.checkpoint.path), else
+// RUN_DIR/checkpoints/JOB.
+std::string checkpoint_folder(const job_spec& job, std::string_view run_dir);
+// Returns it for each job that has checkpoints, by name.
+std::map<std::string, std::string> checkpoint_folders(const cluster_spec& cluster,
+                                                      std::string_view run_dir);
+// RUN_DIR/checkpoints/JOB, a link where the job names a folder.
 std::string checkpoint_folder(std::string_view run_dir, std::string_view job);
 
 std::string to_string(checkpoint_id id);  // "e0002-00000017"

@@ -4,10 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "runtime/base/storage.hpp"
 
 namespace tidegate::policies {
+
+// The name of the file, and the epoch of a file of this name; 0: another file, or a temporary
+// one.
+std::string epoch_file_name(std::uint32_t epoch);
+std::uint32_t epoch_of_file(std::string_view name);
 
 // The highest that is on record; 0: none. Errors: those of list.
 runtime::expected<std::uint32_t> last_epoch(runtime::storage& folder);

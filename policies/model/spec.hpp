@@ -157,6 +157,8 @@ struct checkpoint_spec {
   // One of so many has all rows of tables of rows; others have those that have changed
   // since the one before.
   std::uint32_t full_every = 1;
+  // Absolute: a folder that all hosts share, for FOLDER/JOB. Empty: in the run folder.
+  std::string path = {};
 
   friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
 };

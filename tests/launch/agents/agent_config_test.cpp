@@ -16,7 +16,8 @@ agent_config sample() {
           .folder = "/home/me",
           .workers_port = 12,
           .cluster = "cluster: {name: \"x\"}\n",
-          .variables = {{"UCX_NET_DEVICES", "eth0"}}};
+          .variables = {{"UCX_NET_DEVICES", "eth0"}},
+          .run = "00c0ffee00c0ffee"};
 }
 
 TEST(agent_config, is_a_line_that_is_read_as_it_was_written) {

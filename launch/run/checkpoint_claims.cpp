@@ -1,0 +1,182 @@
+#include "launch/run/checkpoint_claims.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <set>
+#include <sys/file.h>
+
+#include "policies/checkpoint/cancelled_jobs.hpp"
+#include "policies/checkpoint/name.hpp"
+#include "policies/checkpoint/run_epoch.hpp"
+#include "runtime/storage/posix_storage.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+using runtime::posix_storage;
+using runtime::status;
+
+// What a job's `env` says is nobody else's business.
+constexpr mode_t record_mode = 0600;
+
+expected<posix_storage> open_record(const std::string& checkpoints) {
+  return posix_storage::open(policies::claim_folder(checkpoints), record_mode);
+}
+
+// A folder that is missing is a disk that is not mounted, so it is not made.
+status check_folder(const policies::job_spec& job) {
+  const auto& path = job.checkpoint->path;
+  const auto subject = "jobs." + job.name + ".checkpoint.path: " + path;
+  std::error_code error;
+  const auto found = fs::status(path, error);
+  if (found.type() == fs::file_type::not_found)
+    return {errc::not_found,
+            subject + " is not there: make it, or mount it, on all hosts of the cluster"};
+  if (error) return {errc::io_error, subject + ": " + error.message()};
+  if (!fs::is_directory(found)) return {errc::invalid_argument, subject + " is no folder"};
+  return {};
+}
+
+expected<posix_storage> make_record(const policies::job_spec& job,
+                                    const std::string& checkpoints) {
+  const auto path = policies::claim_folder(checkpoints);
+  auto record = posix_storage::make(path);
+  std::error_code error;
+  if (record) fs::permissions(path, fs::perms::owner_all, error);
+  if (!record)
+    return fail(record.error().code(),
+                "jobs." + job.name + ".checkpoint.path: " + record.error().message());
+  if (error) return fail(errc::io_error, path + ": " + error.message());
+  return record;
+}
+
+// Returns no descriptor if another process has the lock.
+expected<runtime::unique_fd> lock(const std::string& folder) {
+  const auto path = folder + "/launcher.lock";
+  runtime::unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, record_mode));
+  if (!fd) return fail(errc::io_error, path + ": " + std::strerror(errno));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (errno == EWOULDBLOCK) return runtime::unique_fd();
+  return fail(errc::io_error, path + " cannot be locked: " + std::strerror(errno) +
+                                  ": mount its file system with locks (flock), so that two "
+                                  "launchers do not write there at once");
+}
+
+}  // namespace
+
+expected<checkpoint_claims::claimed_folder> checkpoint_claims::claim(
+    const policies::job_spec& job, policies::claim_wish wish, const std::string& run,
+    policies::claim_remains& found) {
+  if (auto is_there = check_folder(job); !is_there.ok()) return fail(std::move(is_there));
+  claimed_folder folder{
+      .job = job.name, .checkpoints = policies::checkpoint_folder(job, ""), .lock = {}};
+  auto record = make_record(job, folder.checkpoints);
+  if (!record) return fail(record.error());
+  auto checkpoints = posix_storage::open(folder.checkpoints);
+  if (!checkpoints) return fail(checkpoints.error());
+  auto locked = lock(policies::claim_folder(folder.checkpoints));
+  if (!locked) return fail(locked.error());
+  folder.lock = std::move(*locked);
+  auto remains = policies::read_claims(*record, *checkpoints);
+  if (!remains) return fail(remains.error());
+  remains->has_launcher = !folder.lock;
+  if (auto may = policies::check_claim(*remains, wish, run, job.name, folder.checkpoints);
+      !may.ok())
+    return fail(std::move(may));
+  const auto recorded = policies::last_epoch(*record);
+  if (!recorded) return fail(recorded.error());
+  folder.epoch = *recorded;
+  found = std::move(*remains);
+  return folder;
+}
+
+expected<checkpoint_claims> checkpoint_claims::open(const policies::cluster_spec& spec,
+                                                    policies::claim_wish wish,
+                                                    const std::string& run) {
+  checkpoint_claims claims;
+  for (const auto& job : spec.jobs) {
+    if (!job.checkpoint || job.checkpoint->path.empty()) continue;
+    policies::claim_remains found;
+    auto folder = claim(job, wish, run, found);
+    if (!folder) return fail(folder.error());
+    claims.last_epoch_ = std::max(claims.last_epoch_, found.last_epoch);
+    claims.folders_.push_back(std::move(*folder));
+  }
+  if (!claims.is_empty()) claims.run_ = run;
+  return claims;
+}
+
+expected<std::vector<std::string>> checkpoint_claims::cancelled_jobs() const {
+  std::set<std::string> jobs;
+  for (const auto& folder : folders_) {
+    auto record = open_record(folder.checkpoints);
+    if (!record) return fail(record.error());
+    const auto cancelled = policies::cancelled_jobs(*record);
+    if (!cancelled) return fail(cancelled.error());
+    jobs.insert(cancelled->begin(), cancelled->end());
+  }
+  return std::vector<std::string>(jobs.begin(), jobs.end());
+}
+
+status checkpoint_claims::record_epoch(std::uint32_t epoch) {
+  for (auto& folder : folders_) {
+    auto record = open_record(folder.checkpoints);
+    if (!record) return record.error();
+    if (auto own = policies::check_epoch(*record, folder.epoch, folder.checkpoints); !own.ok())
+      return own;
+    if (folder.epoch == epoch) continue;
+    auto claimed = policies::claim_epoch(*record, epoch);
+    // One that could not be written is this launcher's all the same.
+    if (claimed.code() != errc::already_exists) folder.epoch = epoch;
+    if (!claimed.ok()) return claimed;
+  }
+  return {};
+}
+
+status checkpoint_claims::record_run(const named_texts& files,
+                                     const std::string& described) const {
+  for (const auto& folder : folders_) {
+    auto record = open_record(folder.checkpoints);
+    if (!record) return record.error();
+    for (const auto& [name, text] : files)
+      if (auto written = policies::replace_file(*record, name, text); !written.ok())
+        return written;
+    if (auto written = policies::record_run(*record, run_, described); !written.ok())
+      return written;
+  }
+  return {};
+}
+
+status checkpoint_claims::record_cancelled(const std::string& job) const {
+  for (const auto& folder : folders_) {
+    auto record = open_record(folder.checkpoints);
+    if (!record) return record.error();
+    if (auto recorded = policies::record_cancelled(*record, job); !recorded.ok())
+      return recorded;
+  }
+  return {};
+}
+
+status checkpoint_claims::link_in(const std::string& run_dir) const {
+  for (const auto& folder : folders_) {
+    const auto link = policies::checkpoint_folder(run_dir, folder.job);
+    std::error_code error;
+    fs::create_directories(fs::path(link).parent_path(), error);
+    if (!error && fs::symlink_status(link, error).type() == fs::file_type::not_found) {
+      error.clear();
+      fs::create_directory_symlink(folder.checkpoints, link, error);
+    }
+    if (error) return {errc::io_error, link + ": " + error.message()};
+  }
+  return {};
+}
+
+}  // namespace tidegate::launch
