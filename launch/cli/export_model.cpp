@@ -11,6 +11,7 @@
 #include "launch/text/nearest.hpp"
 #include "launch/text/text_table.hpp"
 #include "policies/checkpoint/catalog.hpp"
+#include "policies/checkpoint/claim.hpp"
 #include "policies/checkpoint/safetensors.hpp"
 #include "runtime/storage/posix_storage.hpp"
 
@@ -25,31 +26,42 @@ using runtime::fail;
 using runtime::posix_storage;
 using runtime::status;
 
-runtime::expected<std::vector<std::string>> jobs_of(const std::string& run_dir) {
-  const auto folder = run_dir + "/checkpoints";
-  std::error_code error;
+// Where the folders of jobs are: in a run folder, or in a folder that jobs name for their
+// checkpoints (jobs.*.checkpoint.path), where each has the record of a run beside them.
+struct job_folders {
+  std::string root;
   std::vector<std::string> jobs;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory(error)) jobs.push_back(entry.path().filename().string());
-  if (error)
-    return fail(errc::not_found,
-                run_dir + ": has no checkpoints: " + folder + ": " + error.message());
-  std::sort(jobs.begin(), jobs.end());
-  return jobs;
+};
+
+runtime::expected<job_folders> folders_in(const std::string& run_dir) {
+  std::error_code error, of_entry;
+  job_folders found{.root = run_dir + "/checkpoints", .jobs = {}};
+  const bool is_run = fs::exists(found.root, of_entry);
+  if (!is_run) found.root = run_dir;
+  for (const auto& entry : fs::directory_iterator(found.root, error)) {
+    const auto path = entry.path().string();
+    if (entry.is_directory(of_entry) &&
+        (is_run || fs::is_directory(policies::claim_folder(path), of_entry)))
+      found.jobs.push_back(entry.path().filename().string());
+  }
+  if (error || (!is_run && found.jobs.empty()))
+    return fail(errc::not_found, run_dir + ": has no checkpoints: it is no run folder with " +
+                                     "checkpoints/, and no folder of jobs.*.checkpoint.path");
+  std::sort(found.jobs.begin(), found.jobs.end());
+  return found;
 }
 
-runtime::expected<std::string> choose_job(const export_options& options) {
-  const auto jobs = jobs_of(options.run_dir);
-  if (!jobs) return fail(jobs.error());
-  if (options.job.empty() && jobs->size() == 1) return jobs->front();
-  if (jobs->empty()) return fail(errc::not_found, options.run_dir + ": has no checkpoints");
+runtime::expected<std::string> choose_job(const export_options& options,
+                                          const std::vector<std::string>& jobs) {
+  if (options.job.empty() && jobs.size() == 1) return jobs.front();
+  if (jobs.empty()) return fail(errc::not_found, options.run_dir + ": has no checkpoints");
   if (options.job.empty())
     return fail(errc::invalid_argument,
                 options.run_dir + ": has checkpoints of several jobs; give --job, one of " +
-                    join(*jobs));
-  if (std::find(jobs->begin(), jobs->end(), options.job) == jobs->end())
+                    join(jobs));
+  if (std::find(jobs.begin(), jobs.end(), options.job) == jobs.end())
     return fail(errc::not_found, options.run_dir + ": has no checkpoints of a job '" +
-                                     options.job + "'; it has of " + join(*jobs));
+                                     options.job + "'; it has of " + join(jobs));
   return options.job;
 }
 
@@ -59,9 +71,11 @@ struct opened_job {
 };
 
 runtime::expected<opened_job> open_job(const export_options& options) {
-  const auto name = choose_job(options);
+  const auto folders = folders_in(options.run_dir);
+  if (!folders) return fail(folders.error());
+  const auto name = choose_job(options, folders->jobs);
   if (!name) return fail(name.error());
-  auto folder = posix_storage::open(policies::checkpoint_folder(options.run_dir, *name));
+  auto folder = posix_storage::open(folders->root + "/" + *name);
   if (!folder) return fail(folder.error());
   return opened_job{*name, std::move(*folder)};
 }

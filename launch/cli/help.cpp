@@ -111,7 +111,7 @@ Starts the cluster, shows how the jobs go on, and ends with a table of results.
                      such checkpoints begin anew. Refused while a launcher lives that writes there.
 
 In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events.jsonl, result.json,
-logs/ROLE-INDEX.log, checkpoints/JOB. Ctrl-C ends everything within two seconds; again, at once.
+logs/ROLE-INDEX.log, checkpoints/JOB (a link where the job names a folder). Ctrl-C ends everything within two seconds; again, at once.
 )";
 
 constexpr const char* export_run = R"(tidegate export RUN_DIR -o FILE [--job NAME]
@@ -120,7 +120,7 @@ tidegate export RUN_DIR --list [--job NAME]
 
 Writes the tables of a job, from its newest checkpoint that is whole, as one safetensors file: a
 tensor per table, float32. Reads RUN_DIR/checkpoints/NAME and changes nothing there; the run may
-still go on. Says which newer checkpoints are damaged. A table of rows is two tensors, NAME/ids
+still go on. RUN_DIR may also be a folder that jobs name for checkpoints (jobs.*.checkpoint.path). Says which newer checkpoints are damaged. A table of rows is two tensors, NAME/ids
 (uint64) and NAME/values.
 
   -o, --output FILE  what to write; replaced as a whole

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "launch/plan/agent_command.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
@@ -68,6 +69,8 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                 .workers = job.workers,
                 .aggregators = static_cast<std::uint32_t>(sums.aggregators.size()),
                 .tables = {}};
+  if (job.checkpoint && !job.checkpoint->path.empty())
+    plan.checkpoints = policies::checkpoint_folder(job, "");
   const auto placed = places.add(job.tables);
   const auto copies_in_flight =
       std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();

@@ -48,6 +48,7 @@ struct job_plan {
   std::uint32_t workers = 0;
   std::uint32_t aggregators = 0;
   std::vector<table_plan> tables;  // declared ones
+  std::string checkpoints = {};    // the folder that it names for them; empty: none
 };
 
 struct shard_plan {

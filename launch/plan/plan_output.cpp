@@ -79,6 +79,7 @@ std::string job_rows(const job_plan& job) {
     text += ", " + std::to_string(job.aggregators) +
             (job.aggregators == 1 ? " aggregator" : " aggregators");
   text += "\n";
+  if (!job.checkpoints.empty()) text += "  checkpoints in " + job.checkpoints + "\n";
   if (job.tables.empty()) return text + "  no tables declared; workers create them\n";
   std::vector<std::vector<std::string>> rows{
       {"table", "elements", "size", "chunks", "optimizer", "chunks per shard"}};
@@ -201,6 +202,7 @@ std::string plan_json(const cluster_plan& plan) {
                             {"workers", j.workers},
                             {"aggregators", j.aggregators},
                             {"tables", tables}});
+    if (!j.checkpoints.empty()) root["jobs"].back()["checkpoints"] = j.checkpoints;
   }
   root["shards"] = json::array();
   for (const auto& s : plan.shards) {

@@ -81,13 +81,11 @@ status clear(const run_folder& folder, const origin& from) {
   return folder.write("pids.json", "[]\n");
 }
 
-// Claims the folders of checkpoints that the run has, and puts the epoch on record.
-expected<std::uint32_t> claim_epoch(run_folder& folder, const policies::cluster_spec& spec,
-                                    const origin& from, std::uint32_t epoch) {
-  auto claims = checkpoint_claims::open(spec, policies::claim_wish::resume, from.run);
-  if (!claims) return runtime::fail(claims.error());
-  epoch = std::max(epoch, claims->last_epoch() + 1);
-  auto recorded = folder.adopt(std::move(*claims));
+// Takes the claims, and puts the epoch on record, or one that is higher than any there.
+expected<std::uint32_t> record_epoch(run_folder& folder, checkpoint_claims claims,
+                                     std::uint32_t epoch) {
+  epoch = std::max(epoch, claims.last_epoch() + 1);
+  auto recorded = folder.adopt(std::move(claims));
   if (recorded.ok()) recorded = folder.record_epoch(epoch);
   if (!recorded.ok()) return runtime::fail(std::move(recorded));
   return epoch;
@@ -125,8 +123,10 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
+  auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run);
+  if (!claims) return refuse(claims.error());
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
-  const auto epoch = claim_epoch(run.folder, *spec, *from, run.plan.epoch);
+  const auto epoch = record_epoch(run.folder, std::move(*claims), run.plan.epoch);
   if (!epoch) return refuse(epoch.error());
   const auto cancelled = run.folder.cancelled_jobs();
   if (!cancelled) return refuse(cancelled.error());

@@ -15,13 +15,17 @@ limit=
 stopped=
 trap 'limit=near; signalled=1; [ -z "$launcher" ] || kill -INT "$launcher"' USR1
 trap 'stopped=yes; signalled=1; [ -z "$launcher" ] || kill -TERM "$launcher"' TERM
-checkpoints() { ls "$run"/checkpoints/*/*.manifest 2>/dev/null; }
+checkpoints() {
+  local folder
+  for folder in "$run"/checkpoints/*; do [ -L "$folder" ] || ls "$folder"/*.manifest; done 2>/dev/null
+  for folder in "${folders[@]}"; do ls "$folder"/*.manifest; done 2>/dev/null
+}
 
 before=$(checkpoints)
 
 if [ -e "$run/cluster.yaml" ]; then
   set -- launch --resume "$run"
-elif [ -n "$goes_on" ] && [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+elif [ "${#folders[@]}" -gt 0 ] && [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
   set -- launch "${arguments[@]}" --run-dir "$run" --continue
 else
   set -- launch "${arguments[@]}" --run-dir "$run"
@@ -75,8 +79,11 @@ std::string slurm_script(const slurm_job& job) {
   text += option_line("--open-mode=append");
   if (!job.time.empty()) text += option_line("--time=" + job.time);
   for (const auto& option : job.options) text += option_line(option);
+  std::string folders;
+  for (const auto& folder : job.checkpoint_folders)
+    folders += (folders.empty() ? "" : " ") + shell_word(folder);
   text += "\ntidegate=" + shell_word(job.program) + "\nrun=" + shell_word(job.run_dir) +
-          "\ngoes_on=" + (job.goes_on ? "yes" : "") + "\narguments=(" + shell_word(job.file);
+          "\nfolders=(" + folders + ")\narguments=(" + shell_word(job.file);
   for (const auto& set : job.sets) text += " --set " + shell_word(set);
   return text + ")\n" + body;
 }

@@ -22,8 +22,8 @@ struct slurm_job {
   std::vector<std::string> hosts;  // by name, that have to be among them
   std::string time;                // as sbatch's --time; empty: the partition's limit
   std::uint32_t save_seconds = 0;  // before the limit: a last checkpoint takes no longer
-  // Jobs name folders for their checkpoints, which are there where the run folder is not.
-  bool goes_on = false;
+  // FOLDER/JOB of jobs that name a folder, which is there where the run folder is not.
+  std::vector<std::string> checkpoint_folders = {};
   // Further words of sbatch: "--partition=gpu".
   std::vector<std::string> options;
 };

@@ -1,6 +1,5 @@
 #include "launch/submit/submit.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -10,6 +9,7 @@
 #include "launch/processes/output_of.hpp"
 #include "launch/submit/slurm_script.hpp"
 #include "launch/text/files.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
@@ -41,10 +41,12 @@ void warn_of_lost_work(const policies::cluster_spec& spec) {
                 << job.name << ".checkpoint): after the time limit it begins anew\n";
 }
 
-bool names_folders(const policies::cluster_spec& spec) {
-  return std::any_of(spec.jobs.begin(), spec.jobs.end(), [](const auto& job) {
-    return job.checkpoint && !job.checkpoint->path.empty();
-  });
+std::vector<std::string> named_folders(const policies::cluster_spec& spec) {
+  std::vector<std::string> folders;
+  for (const auto& job : spec.jobs)
+    if (job.checkpoint && !job.checkpoint->path.empty())
+      folders.push_back(policies::checkpoint_folder(job, ""));
+  return folders;
 }
 
 expected<slurm_job> plan_job(const submit_options& options) {
@@ -84,7 +86,7 @@ expected<slurm_job> plan_job(const submit_options& options) {
                    .hosts = std::move(hosts),
                    .time = options.time,
                    .save_seconds = save_seconds(*spec),
-                   .goes_on = names_folders(*spec),
+                   .checkpoint_folders = named_folders(*spec),
                    .options = options.sbatch_options};
 }
 

@@ -89,9 +89,9 @@ status check_claim(const claim_remains& remains, claim_wish wish, std::string_vi
     return {errc::over_limit, at + ": no epoch is left"};
   const bool has_run = !remains.runs.empty();
   if (wish == claim_wish::begin && (has_run || remains.has_checkpoints))
-    return {errc::already_exists, at + " has checkpoints of another run" + owner +
-                                      ": go on from them with tidegate launch FILE --continue, "
-                                      "or name another folder, or remove this one"};
+    return {errc::already_exists, at + " belongs to another run" + owner +
+                                      ": go on from its checkpoints with tidegate launch FILE "
+                                      "--continue, or name another folder, or remove this one"};
   const bool is_own =
       std::find(remains.runs.begin(), remains.runs.end(), run) != remains.runs.end();
   if (wish == claim_wish::resume && has_run && !is_own)

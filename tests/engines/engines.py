@@ -22,7 +22,7 @@ JOB = {"workers": 6, "optimizer": {"name": "adam", "learning_rate": 0.05}}
 class Run:
     """A `tidegate launch` on a host, in /tmp/run there."""
 
-    def __init__(self, hosts, spec, host=1, **variables):
+    def __init__(self, hosts, spec, host=1, arguments=(), **variables):
         self.hosts = hosts
         self.host = host
         self.spec = spec
@@ -31,7 +31,7 @@ class Run:
         # In memory: a launcher that waits for a disk says nothing to its agents meanwhile.
         self.output_file = tempfile.TemporaryFile("w+", dir="/dev/shm")
         self.begin = time.monotonic()
-        self.start([BIN / "tidegate", "launch", "/tmp/cluster.yaml", "--run-dir", "/tmp/run"])
+        self.start([BIN / "tidegate", "launch", "/tmp/cluster.yaml", "--run-dir", "/tmp/run", *arguments])
 
     def start(self, command):
         self.process = subprocess.Popen(self.hosts.command(self.host, command, E2E_PULLS="/tmp/pulls", **self.variables),

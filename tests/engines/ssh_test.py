@@ -1,6 +1,9 @@
 """Clusters on hosts that the OpenSSH client reaches and that share no file: namespaces of this machine. Skipped where they
 cannot be made (they need root and an OpenSSH server)."""
 
+import shutil
+import tempfile
+
 from engines import *
 
 
@@ -91,6 +94,51 @@ class Ssh(EngineTest):
         self.assertEqual(run.wait(20), 1, run.account())
         self.assertIn("this host does not see the run folder /tmp/run of the launcher, and job job writes checkpoints there",
                       run.output)
+
+    def test_only_checkpoints_are_shared_and_the_launchers_host_is_lost(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-checkpoints-"))
+        self.addCleanup(shutil.rmtree, folder)
+        hosts = self.own_hosts(3, shared=[folder])
+        known = hosts.path(1, "/root/.ssh/known_hosts").read_text()
+        expected = self.expected(hosts, 300)
+        job = {"checkpoint": {"every": "20 clocks", "path": str(folder)}}
+        with self.subTest("a shard dies, and all go back"):
+            run = self.launch(hosts, self.spec(hosts, 300, 10000, job=job, replicas=0))
+            wait_until(lambda: run.has_ended() or len(run.events("checkpoint")) > 1, 60, run.account)
+            self.kill(hosts, run, "shard", 2)
+            self.assert_well(run, expected, hosts)
+            self.assertIn("go back to their last checkpoints (epoch 2)", run.output)
+        shutil.rmtree(folder / "job")
+        self.clear(hosts)
+        with self.subTest("the launcher's host loses its power"):
+            run = self.launch(hosts, self.spec(hosts, 300, 30000, job=job))
+            wait_until(lambda: run.has_ended() or len(run.events("checkpoint")) > 1, 60, run.account)
+            self.assertFalse(run.has_ended(), run.account())
+            hosts.lose_power(1)
+            run.process.wait()
+            hosts.path(2, "/root/.ssh/known_hosts").write_text(known)
+            spec = self.spec(hosts, 300, 0, job=job)
+            spec["cluster"]["hosts"] = {"h2": {"address": hosts.address(2)}, "h3": spec["cluster"]["hosts"]["h3"]}
+            # What was there ends once it has not heard of its launcher for so long.
+            wait_until(lambda: not self.foreign(hosts, 2) and not self.foreign(hosts, 3), 3 * UNREACHABLE, "the end of the rest")
+            self.launcher = 2
+            going_on = Run(hosts, spec, 2, arguments=["--continue"])
+            self.addCleanup(going_on.kill)
+            self.assertEqual(going_on.wait(60), 0, going_on.account())
+            self.assertRegex(going_on.output, r"job job goes on from checkpoint e0001-\d+, clock [1-9]")
+            self.assertEqual(going_on.sha256(), expected)
+            self.assert_nothing_left(hosts, lost=[1])
+
+    def test_a_host_that_does_not_see_the_folder_of_checkpoints_is_named(self):
+        hosts = self.own_hosts(2)
+        for host in hosts.all():
+            hosts.path(host, "/tmp/checkpoints").mkdir()  # each its own
+        job = {"checkpoint": {"every": "5 clocks", "path": "/tmp/checkpoints"}}
+        run = self.launch(hosts, self.spec(hosts, 10, job=job))
+        self.assertEqual(run.wait(20), 1, run.account())
+        self.assertIn("host h2: jobs.job.checkpoint.path: this host does not see the folder /tmp/checkpoints of the launcher",
+                      run.output)
+        self.assertEqual(run.events("checkpoint"), [])
 
 
 if __name__ == "__main__":

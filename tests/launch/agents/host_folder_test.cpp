@@ -86,6 +86,36 @@ TEST_F(host_folder_test, is_no_folder_that_others_may_write) {
   fs::remove_all(path);
 }
 
+TEST_F(host_folder_test, needs_no_run_folder_where_it_sees_the_folder_of_checkpoints) {
+  const auto shared = config.run_dir + "/shared";
+  config.host = "green";
+  config.run = "00c0ffee00c0ffee";
+  spec.jobs.emplace_back().name = "mlp";
+  spec.jobs.back().checkpoint.emplace().path = shared;
+  fs::create_directories(shared + "/mlp/run");
+  std::ofstream(shared + "/mlp/run/run-00000000000000aa") << "of another run\n";
+  const auto refused = host_folder::open(config, spec);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(),
+              testing::AllOf(testing::StartsWith("host green: jobs.mlp.checkpoint.path: this "
+                                                 "host does not see the folder " +
+                                                 shared),
+                             testing::HasSubstr("run-00c0ffee00c0ffee is not there")));
+  std::ofstream(shared + "/mlp/run/run-00c0ffee00c0ffee") << "of this run\n";
+  const auto folder = host_folder::open(config, spec);
+  ASSERT_TRUE(folder) << folder.error().message();
+  EXPECT_FALSE(folder->is_shared());
+  EXPECT_FALSE(fs::exists(shared + "/mlp/run/host-green")) << "what it has tried to write";
+  folder->remove();
+  // A folder of this name cannot be written as a file, whoever the user is.
+  fs::create_directory(shared + "/mlp/run/host-green");
+  EXPECT_THAT(host_folder::open(config, spec).error().message(),
+              testing::HasSubstr("this host cannot write to " + shared));
+  // It is asked where the run folder is shared, too.
+  write_launcher(config.token);
+  EXPECT_FALSE(host_folder::open(config, spec));
+}
+
 TEST_F(host_folder_test, takes_no_checkpoints_that_others_do_not_see) {
   spec.jobs.emplace_back().name = "mlp";
   spec.jobs.back().checkpoint.emplace();

@@ -44,11 +44,21 @@ TEST(command_line, resume_takes_nothing_else) {
   ASSERT_TRUE(line) << line.error().message();
   EXPECT_EQ(line->kind, command_kind::launch);
   EXPECT_EQ(line->resume, "runs/x");
-  for (const words& more : {words{"f.yaml"}, words{"--set", "a=1"}, words{"--run-dir", "d"}}) {
+  for (const words& more :
+       {words{"f.yaml"}, words{"--set", "a=1"}, words{"--run-dir", "d"}, words{"--continue"}}) {
     words all{"launch", "--resume", "runs/x"};
     all.insert(all.end(), more.begin(), more.end());
     EXPECT_THAT(reply_code_of(all), HasSubstr("and nothing else"));
   }
+}
+
+TEST(command_line, continue_takes_a_file) {
+  const auto line = parse_command_line({"launch", "f.yaml", "--continue", "--run-dir", "d"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_TRUE(line->goes_on);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_FALSE(parse_command_line({"launch", "f.yaml"})->goes_on);
+  EXPECT_THAT(reply_code_of({"launch", "--continue"}), HasSubstr("no cluster file is given"));
 }
 
 TEST(command_line, submit) {

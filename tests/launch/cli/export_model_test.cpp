@@ -119,6 +119,19 @@ TEST_F(export_model_test, the_one_before_a_damaged_one_is_used_and_that_is_said)
   EXPECT_THAT(out.str(), testing::ContainsRegex("e0001-00000002 +- .* corrupt"));
 }
 
+TEST_F(export_model_test, reads_a_folder_that_jobs_name_for_their_checkpoints) {
+  write("mlp", 1, 1);
+  const auto shared = run_dir + "/checkpoints";
+  const auto run_there = [&] {
+    return export_model({.run_dir = shared, .job = {}, .output = model}, out, problems);
+  };
+  EXPECT_EQ(run_there().code(), errc::not_found) << "no run has left a record there";
+  EXPECT_THAT(run_there().message(), HasSubstr("no folder of jobs.*.checkpoint.path"));
+  std::filesystem::create_directory(shared + "/mlp/run");
+  std::filesystem::create_directory(shared + "/other");
+  EXPECT_TRUE(run_there().ok()) << run_there().message();
+}
+
 TEST_F(export_model_test, says_which_job_is_wanted) {
   EXPECT_EQ(run().code(), errc::not_found);
   EXPECT_THAT(run().message(), HasSubstr("has no checkpoints"));

@@ -42,6 +42,16 @@ INSTANTIATE_TEST_SUITE_P(
         bad_job{"    seed: -1\n", "c.yaml:5:11", "negative", "0 to"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    checkpoints, bad_jobs,
+    testing::Values(bad_job{"    checkpoint: {every: 1m, path: shared}\n",
+                            "c.yaml:5:35: jobs.j.checkpoint.path", "'shared'",
+                            "an absolute path"},
+                    bad_job{"    checkpoint: {every: 1m, path: }\n", "c.yaml:5:29",
+                            "has no value", "an absolute path"},
+                    bad_job{"    checkpoint: {path: /shared}\n",
+                            "c.yaml:5:17: jobs.j.checkpoint.every", "is missing", "N clocks"}));
+
+INSTANTIATE_TEST_SUITE_P(
     consistency, bad_jobs,
     testing::Values(
         bad_job{"    consistency: {policy: ssp, staleness: -1}\n", "c.yaml:5:43",

@@ -22,6 +22,7 @@ void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
   EXPECT_EQ(a.tables, b.tables);
   EXPECT_EQ(a.hosts, b.hosts);
   EXPECT_EQ(a.aggregators, b.aggregators);
+  EXPECT_EQ(a.checkpoint, b.checkpoint);
 }
 
 // Writes, reads back, compares; the second text is the first.
@@ -85,6 +86,8 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(with_job("    state: {max: 64MiB}\n"));
   expect_round_trip(with_job("    state: {max: 0}\n"));
   expect_round_trip(with_job("    state: {mirror_every: 10}\n"));
+  expect_round_trip(with_job("    checkpoint: {every: 5 clocks, keep: 2}\n"));
+  expect_round_trip(with_job("    checkpoint: {every: 1m, path: '/a \"folder\"/b'}\n"));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
 }

@@ -58,6 +58,17 @@ TEST(plan, says_where_shards_keep_their_parameters) {
   EXPECT_THAT(plan_text(fashion_plan()), testing::Not(testing::HasSubstr("the shard's on")));
 }
 
+TEST(plan, says_where_a_job_names_a_folder_for_its_checkpoints) {
+  const auto plan = make_plan(
+      *parse_cluster(fashion_yaml(), "c.yaml",
+                     {"jobs.mlp.checkpoint={every: 30s, path: /shared/checkpoints/}"}));
+  EXPECT_THAT(plan_text(plan),
+              testing::HasSubstr("\n  checkpoints in /shared/checkpoints/mlp\n"));
+  EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["jobs"][0]["checkpoints"],
+            "/shared/checkpoints/mlp");
+  EXPECT_THAT(plan_text(fashion_plan()), testing::Not(testing::HasSubstr("checkpoints in")));
+}
+
 TEST(plan, places_aggregators_with_those_whom_they_sum) {
   const auto names = [](const std::string& aggregators) {
     const auto plan = make_plan(

@@ -93,7 +93,7 @@ TEST_F(run_folders, keep_their_events_but_half_a_line) {
 }
 
 TEST_F(run_folders, keep_the_highest_epoch) {
-  const auto folder = run_folder::create("r", "x", 0);
+  auto folder = run_folder::create("r", "x", 0);
   EXPECT_EQ(*folder->last_epoch(), 0U);
   ASSERT_TRUE(folder->record_epoch(1).ok());
   ASSERT_TRUE(folder->record_epoch(2).ok());
