@@ -127,7 +127,7 @@ class Ssh(EngineTest):
             self.assertEqual(going_on.wait(60), 0, going_on.account())
             self.assertRegex(going_on.output, r"job job goes on from checkpoint e0001-\d+, clock [1-9]")
             self.assertEqual(going_on.sha256(), expected)
-            self.assert_nothing_left(hosts, lost=[1])
+            self.assert_nothing_runs(hosts, lost=[1])
 
     def test_a_host_that_does_not_see_the_folder_of_checkpoints_is_named(self):
         hosts = self.own_hosts(2)

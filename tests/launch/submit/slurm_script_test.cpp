@@ -51,7 +51,7 @@ TEST(slurm_script, goes_on_from_folders_of_checkpoints_where_the_run_folder_is_n
   auto named = job();
   named.checkpoint_folders = {"/shared/a folder/mine", "/shared/b"};
   EXPECT_THAT(slurm_script(named),
-              HasSubstr("\nfolders=('/shared/a folder/mine' /shared/b)\n"));
+              HasSubstr("\nfolders=('/shared/a folder/mine' '/shared/b')\n"));
 }
 
 TEST(slurm_script, says_a_percent_sign_twice_in_the_name_of_the_output) {
