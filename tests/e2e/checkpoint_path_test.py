@@ -190,6 +190,14 @@ class CheckpointPath(ClusterTest):
             said = self.refused(cluster_yaml({"job": {**self.job(40, 0), "workers": 3}}), "--continue")
             self.assertIn("has room for 2 workers, and the job for 3", said)
 
+    def test_sums_of_other_workers_are_not_gone_on_with(self):
+        """Under ssp a checkpoint has sums of aggregators beyond its clock."""
+        job = self.job(40, 0, workers=4, consistency={"policy": "ssp", "staleness": 2}, aggregators={"fan_in": 2})
+        self.run_to_end(cluster_yaml({"job": job}))
+        said = self.refused(cluster_yaml({"job": {**job, "aggregators": "none"}}), "--continue")
+        self.assertIn("job job: its aggregators sum other workers than those of the run that wrote the checkpoints", said)
+        self.run_to_end(cluster_yaml({"job": job}, shards=3), "--continue")
+
     def test_a_job_that_was_cancelled_stays_so_elsewhere(self):
         jobs = {"job": self.job(), "other": self.job(mode=["forever"])}
         first = self.launch(cluster_yaml(jobs))
