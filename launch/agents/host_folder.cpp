@@ -65,7 +65,9 @@ runtime::status check_checkpoints(const agent_config& config, const policies::jo
     return {errc::invalid_argument,
             subject + "this host does not see the folder " + job.checkpoint->path +
                 " of the launcher, where job " + job.name + " writes checkpoints: " + mark +
-                " is not there; mount the same folder there on all hosts"};
+                (error && error != std::errc::no_such_file_or_directory ? ": " + error.message()
+                                                                        : " is not there") +
+                "; mount the same folder there on all hosts"};
   const auto probe = record + "/host-" + config.host;
   const runtime::unique_fd fd(
       ::open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

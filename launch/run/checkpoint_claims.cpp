@@ -134,8 +134,12 @@ status checkpoint_claims::record_epoch(std::uint32_t epoch) {
       return own;
     if (folder.epoch == epoch) continue;
     auto claimed = policies::claim_epoch(*record, epoch);
+    if (claimed.code() == errc::already_exists)
+      return {errc::refused, folder.checkpoints + ": another launcher has claimed epoch " +
+                                 std::to_string(epoch) +
+                                 " there just now: " + claimed.message()};
     // One that could not be written is this launcher's all the same.
-    if (claimed.code() != errc::already_exists) folder.epoch = epoch;
+    folder.epoch = epoch;
     if (!claimed.ok()) return claimed;
   }
   return {};
@@ -146,9 +150,11 @@ status checkpoint_claims::record_run(const named_texts& files,
   for (const auto& folder : folders_) {
     auto record = open_record(folder.checkpoints);
     if (!record) return record.error();
-    for (const auto& [name, text] : files)
-      if (auto written = policies::replace_file(*record, name, text); !written.ok())
-        return written;
+    for (const auto& [name, text] : files) {
+      auto written =
+          text.empty() ? record->remove(name) : policies::replace_file(*record, name, text);
+      if (!written.ok() && !(text.empty() && written.code() == errc::not_found)) return written;
+    }
     if (auto written = policies::record_run(*record, run_, described); !written.ok())
       return written;
   }

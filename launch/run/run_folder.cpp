@@ -169,10 +169,10 @@ runtime::status run_folder::record_run(const std::string& cluster) const {
   checkpoint_claims::named_texts files;
   for (const char* name : {"cluster.yaml", "origin.json", engine_file}) {
     auto text = read_file(path_ + "/" + name);
-    if (!text && text.error().code() == runtime::errc::not_found && name == engine_file)
-      continue;
-    if (!text) return text.error();
-    files.emplace_back(name, std::move(*text));
+    const bool may_lack = name == engine_file;
+    if (!text && !(may_lack && text.error().code() == runtime::errc::not_found))
+      return text.error();
+    files.emplace_back(name, text.value_or(std::string()));
   }
   return claims_.record_run(
       files, "cluster " + cluster + ", run folder " + path_ + " on " + own_name());

@@ -111,6 +111,9 @@ TEST_F(checkpoint_claims_test, are_the_runs_that_was_there_last) {
   run_once("00000000000000aa", 2);
   EXPECT_FALSE(checkpoint_claims::open(spec, claim_wish::resume, own));
   EXPECT_EQ(*read_file(of("a") + "/run/cluster.yaml"), "text");
+  const auto claims = checkpoint_claims::open(spec, claim_wish::go_on, own);
+  ASSERT_TRUE(claims && claims->record_run({{"cluster.yaml", ""}}, "").ok());
+  EXPECT_FALSE(fs::exists(of("a") + "/run/cluster.yaml")) << "the run has none";
   EXPECT_EQ(fs::status(of("a") + "/run").permissions(), fs::perms::owner_all);
 }
 
