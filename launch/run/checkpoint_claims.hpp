@@ -37,8 +37,8 @@ class checkpoint_claims {
   // Claims an epoch in all folders. Errors: refused (another launcher has gone on there); of
   // storages: then another, higher one may be claimed.
   runtime::status record_epoch(std::uint32_t epoch);
-  // Puts this run on record in all folders, with the files that it is begun with, by name, and
-  // a line for people. Errors: of storages.
+  // Puts this run on record in all folders, with a line for people and the files that it is
+  // begun with, by name; it has none of those without text. Errors: of storages.
   using named_texts = std::vector<std::pair<std::string, std::string>>;
   runtime::status record_run(const named_texts& files, const std::string& described) const;
   runtime::status record_cancelled(const std::string& job) const;
