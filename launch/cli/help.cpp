@@ -105,6 +105,8 @@ Starts the cluster, shows how the jobs go on, and ends with a table of results.
                      Jobs with checkpoints go on from the newest whole one, the others begin anew,
                      all with the cluster file that the run began with. A run that is done is left
                      as it is, and one whose launcher lives is refused.
+  --patience TIME    waits so long before it begins until the names of all hosts are known, and with
+                     --resume for the end of a launcher of this run whose host was lost
   --continue         goes on, in a new run folder and where the old one may be lost, from the
                      checkpoints in the folders that jobs name (jobs.*.checkpoint.path). Beside
                      them, in JOB/run, is the cluster file of the run that wrote them. Jobs without
@@ -160,8 +162,8 @@ and SIGKILL a second later; shards free its memory. The other jobs of the run go
 state is `cancelled`, its checkpoints stay, and the run's exit code is 1.
 
 Exit codes: 0 it is cancelled, for good: a run that is resumed leaves it alone, too; 1 it has ended,
-there is no such job, jobs do not run (they start, go back or end), or no launcher lives in RUN_DIR;
-2 bad usage.
+there is no such job, jobs do not run (they start, go back or end), no launcher lives in RUN_DIR, or
+it ends and could not be put on record, so that it begins again if the run is resumed; 2 bad usage.
 )";
 
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N

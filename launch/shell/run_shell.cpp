@@ -100,7 +100,10 @@ void run_shell::take_news(poll_news news) {
 
 void run_shell::take_cancels(const std::vector<cancel_request>& cancels) {
   for (const auto& wanted : cancels) {
+    const bool is_known = std::any_of(cancels_.begin(), cancels_.end(),
+                                      [&](const auto& each) { return each.job == wanted.job; });
     cancels_.push_back(wanted);
+    if (is_known) continue;  // whoever asks again while it is not on record hears the same
     const auto result = core_.cancel(wanted.job, "tidegate cancel", todo_);
     if (result.ok()) continue;
     cancels_.pop_back();
@@ -109,7 +112,6 @@ void run_shell::take_cancels(const std::vector<cancel_request>& cancels) {
   carry_out();
 }
 
-// A job has one request at most: the core agrees to a second one for none.
 void run_shell::answer_cancel(const std::string& job, const std::string& line) {
   std::erase_if(cancels_, [&](const cancel_request& wanted) {
     if (wanted.job == job) world_.answer(wanted.asker, line);

@@ -288,7 +288,8 @@ TEST(run_shell, a_job_that_is_cancelled_is_on_record_before_that_is_said) {
   running run;
   run.world.take();
   run_turn asked;
-  asked.cancels = {{.asker = 7, .job = "b"}, {.asker = 8, .job = "a"}};
+  asked.cancels = {
+      {.asker = 7, .job = "b"}, {.asker = 8, .job = "a"}, {.asker = 9, .job = "a"}};
   run.turn(10, std::move(asked));
   EXPECT_EQ(run.world.take(),
             (lines{"to 7: error no job 'b' in this run", "ask 5 of coordinator-a-0.0"}));
@@ -297,8 +298,8 @@ TEST(run_shell, a_job_that_is_cancelled_is_on_record_before_that_is_said) {
   ended.news->status.jobs[0].state = policies::job_state::failed;
   run.turn(20, std::move(ended));
   const auto seen = run.world.take();
-  ASSERT_GE(seen.size(), 2U);
-  EXPECT_EQ((lines{seen[0], seen[1]}), (lines{"record a", "to 8: ok"}));
+  ASSERT_GE(seen.size(), 3U);
+  EXPECT_EQ((lines{seen[0], seen[1], seen[2]}), (lines{"record a", "to 8: ok", "to 9: ok"}));
 }
 
 TEST(run_shell, who_cancels_a_job_hears_that_it_could_not_be_put_on_record_or_was_done) {
