@@ -1,18 +1,21 @@
 #include "launch/door/door.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <iostream>
 #include <limits>
 #include <list>
 #include <vector>
 
 #include "launch/door/door_key.hpp"
+#include "launch/door/door_messages.hpp"
 #include "launch/door/door_session.hpp"
 #include "launch/door/sockets.hpp"
 #include "launch/plan/environment.hpp"
 #include "launch/processes/find_program.hpp"
 #include "launch/processes/poll_until.hpp"
 #include "launch/processes/signals.hpp"
+#include "launch/text/exit_code.hpp"
 #include "policies/model/millisecond.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -38,12 +41,16 @@ class door_loop {
   door_loop(runtime::unique_fd listener, const runtime::digest& key, spawn_request agent)
       : listener_(std::move(listener)), key_(key), agent_(std::move(agent)) {}
 
-  void run() {
+  // Returns the signal that has ended it.
+  int run() {
+    int ended_by = 0;
     std::int64_t leave_at = 0;  // 0: nobody has asked for the end
     while (leave_at == 0 || (!sessions_.empty() && runtime::steady_now() < leave_at)) {
       wait(leave_at);
       const auto now = runtime::steady_now();
-      if (leave_at == 0 && signals_.next() != 0) {
+      while (const int signal = signals_.next()) {
+        if (leave_at != 0) continue;  // it leaves already
+        ended_by = signal;
         leave_at = now + leave_within;
         for (auto& session : sessions_) session.let_go(now);
       }
@@ -62,6 +69,7 @@ class door_loop {
       report(now);
     }
     for (auto& session : sessions_) session.end();
+    return ended_by;
   }
 
  private:
@@ -99,6 +107,7 @@ class door_loop {
   }
 
   bool may_accept(std::int64_t now) {
+    if (now < rest_until_) return false;
     return strangers() < strangers_max || now - oldest_stranger()->since() >= prove_crowded;
   }
 
@@ -106,7 +115,10 @@ class door_loop {
     while (may_accept(now)) {
       std::string peer;
       auto connection = accept_from(listener_.get(), peer);
-      if (!connection) return;
+      if (!connection) {
+        if (errno != EAGAIN) rest_until_ = now + prove_crowded;  // no descriptors, say
+        return;
+      }
       if (strangers() == strangers_max) {
         refuse(*oldest_stranger(), "others came");
         sessions_.erase(oldest_stranger());
@@ -137,17 +149,18 @@ class door_loop {
   std::uint64_t refused_ = 0;
   std::uint64_t reported_ = 0;
   std::int64_t report_from_ = 0;
+  std::int64_t rest_until_ = 0;  // nobody is accepted
   std::string last_refused_;
 };
 
-exit_code refuse(const runtime::status& why) {
+int refuse(const runtime::status& why) {
   std::cerr << "tidegate door: " << why.message() << "\n";
-  return exit_code::bad_usage;
+  return static_cast<int>(exit_code::bad_usage);
 }
 
 }  // namespace
 
-exit_code run_door(const door_options& options) {
+int run_door(const door_options& options) {
   const auto key = read_door_key(options.key_file);
   if (!key) return refuse(key.error());
   const auto place = parse_place(options.listen);
@@ -155,6 +168,8 @@ exit_code run_door(const door_options& options) {
   const auto program = own_program();
   if (!program) return refuse(program.error());
   auto listener = listen_at(*place);
+  if (!listener && options.listen == door_options().listen)
+    listener = listen_at({.host = "0.0.0.0", .port = place->port});  // a system without IPv6
   if (!listener) return refuse(listener.error());
   spawn_request agent;
   agent.program = *program;
@@ -163,8 +178,7 @@ exit_code run_door(const door_options& options) {
   runtime::log::start("door");
   std::cout << "tidegate door: listens at " << to_string(place_of(listener->get()))
             << std::endl;
-  door_loop(std::move(*listener), *key, std::move(agent)).run();
-  return exit_code::done;
+  return signal_status + door_loop(std::move(*listener), *key, std::move(agent)).run();
 }
 
 }  // namespace tidegate::launch

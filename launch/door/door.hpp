@@ -5,17 +5,16 @@
 
 #include <string>
 
-#include "launch/text/exit_code.hpp"
-
 namespace tidegate::launch {
 
 struct door_options {
-  std::string listen = "0.0.0.0";  // sockets.hpp: parse_place()
+  std::string listen = "::";  // sockets.hpp: parse_place(); all addresses of both kinds
   std::string key_file;
 };
 
 // Serves until SIGTERM, SIGINT or SIGHUP, which ends the agents. Its first line on stdout says
-// where it listens. Returns what to exit with; why is on stderr.
-exit_code run_door(const door_options& options);
+// where it listens. Returns what to exit with: 128 and the signal, as a door is never done, so
+// that whoever has started it starts it again; 2 if it cannot be opened, why is on stderr.
+int run_door(const door_options& options);
 
 }  // namespace tidegate::launch

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 
+#include "launch/text/exit_code.hpp"
 #include "launch/text/scalars.hpp"
 
 namespace tidegate::launch {
@@ -24,8 +25,8 @@ and the door.
 
   --key-file FILE    a text of 32 characters or more that nobody else can read;
                      `openssl rand -hex 32` draws one
-  --listen PLACE     ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT; 0.0.0.0:7077 without it, and port 0
-                     is one that the system chooses. The first line that it prints says which
+  --listen PLACE     ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT; [::]:7077 without it, which is all
+                     addresses, and port 0 is one that the system chooses. The first line that it prints says which
 
 tidegate relay --key-file FILE [--wait TIME] DOOR [PROGRAM host]
 
@@ -116,8 +117,7 @@ int run_door_command(const words& args) {
     std::cerr << command.error().message() << "\n";
     return static_cast<int>(exit_code::bad_usage);
   }
-  if (const auto* door = std::get_if<door_options>(&*command))
-    return static_cast<int>(run_door(*door));
+  if (const auto* door = std::get_if<door_options>(&*command)) return run_door(*door);
   if (const auto* relay = std::get_if<relay_options>(&*command)) return run_relay(*relay);
   std::cout << help;
   return static_cast<int>(exit_code::done);

@@ -16,7 +16,7 @@ enum class door_word : char {
   input = 'I',      // to the agent's standard input
   input_end = 'E',  // which ends
   output = 'S',     // the agent has said this
-  ended = 'X',      // and has ended; a byte: its exit status, or 128 and the signal
+  ended = 'X',      // and has ended; a byte: its exit status, or signal_status and the signal
 };
 
 struct door_message {
@@ -26,6 +26,8 @@ struct door_message {
   friend bool operator==(const door_message&, const door_message&) = default;
 };
 
+// The exit status that stands for a signal is this and the signal, as shells count.
+inline constexpr int signal_status = 128;
 inline constexpr std::size_t door_message_bytes_max = std::size_t{64} << 10U;
 
 // Returns the messages that carry these bytes; at least one.

@@ -23,10 +23,17 @@ constexpr std::int64_t end_within = 10'000 * millisecond;
 // To tell a relay how its agent has ended.
 constexpr std::int64_t farewell_within = 5'000 * millisecond;
 constexpr std::size_t kept_bytes_max = std::size_t{1} << 20U;
-constexpr int signal_base = 128;  // as shells count
 
 void do_not_block(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+bool make_pipe(runtime::unique_fd& reads, runtime::unique_fd& writes) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  reads = runtime::unique_fd(ends[0]);
+  writes = runtime::unique_fd(ends[1]);
+  return true;
 }
 
 bool may_come_later(ssize_t result) {
@@ -63,11 +70,11 @@ void door_session::advance(std::int64_t now) {
     return;
   }
   if (!was_proven) start_agent(now);
-  take_messages();
+  take_messages(now);
   feed_agent();
-  while (went.ok() && channel_.has_more() && input_.size() < kept_bytes_max) {
+  while (went.ok() && !is_peer_gone_ && channel_.has_more() && input_.size() < kept_bytes_max) {
     went = channel_.advance();
-    take_messages();
+    take_messages(now);
     feed_agent();
   }
   if (!went.ok()) let_go(now);
@@ -81,17 +88,10 @@ void door_session::advance(std::int64_t now) {
 }
 
 void door_session::start_agent(std::int64_t now) {
-  std::array<int, 2> in{};
-  std::array<int, 2> out{};
-  if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0) {
-    why_refused_ = "no more file descriptors";
-    is_over_ = true;
-    return;
-  }
-  const runtime::unique_fd agent_reads(in[0]);
-  const runtime::unique_fd agent_writes(out[1]);
-  to_agent_ = runtime::unique_fd(in[1]);
-  from_agent_ = runtime::unique_fd(out[0]);
+  runtime::unique_fd agent_reads;
+  runtime::unique_fd agent_writes;
+  if (!make_pipe(agent_reads, to_agent_) || !make_pipe(from_agent_, agent_writes))
+    return refuse_agent("no more file descriptors", now);
   do_not_block(to_agent_.get());
   do_not_block(from_agent_.get());
   request_.input = agent_reads.get();
@@ -103,14 +103,18 @@ void door_session::start_agent(std::int64_t now) {
                        std::to_string(agent_->pid));
     return;
   }
-  runtime::log::error("no agent for " + peer_ + ": " + started.error().message());
-  say(door_text(door_word::output, started.error().message() + "\n") +
+  refuse_agent(started.error().message(), now);
+}
+
+void door_session::refuse_agent(const std::string& why, std::int64_t now) {
+  runtime::log::error("no agent for " + peer_ + ": " + why);
+  say(door_text(door_word::output, why + "\n") +
       door_text(door_word::ended, std::string(1, static_cast<char>(1))));
   has_ended_ = true;
   due_ = now + farewell_within;
 }
 
-void door_session::take_messages() {
+void door_session::take_messages(std::int64_t now) {
   if (is_peer_gone_ || input_.size() >= kept_bytes_max) return;
   std::vector<door_message> messages;
   const auto taken = take_door_messages(channel_.received(), messages);
@@ -120,7 +124,8 @@ void door_session::take_messages() {
   }
   if (taken.ok()) return;
   runtime::log::warn(peer_ + ": " + taken.message());
-  is_peer_gone_ = input_ends_ = true;
+  input_ends_ = true;
+  let_go(now);
 }
 
 void door_session::feed_agent() {
@@ -159,7 +164,7 @@ void door_session::take_end(std::int64_t now) {
   from_agent_.reset();
   to_agent_.reset();
   const auto code =
-      static_cast<char>(result->by_signal ? signal_base + result->code : result->code);
+      static_cast<char>(result->by_signal ? signal_status + result->code : result->code);
   say(door_text(door_word::ended, std::string(1, code)));
   due_ = now + farewell_within;
   if (!is_peer_gone_ && !channel_.advance().ok()) is_peer_gone_ = true;

@@ -40,7 +40,8 @@ class door_session {
 
  private:
   void start_agent(std::int64_t now);
-  void take_messages();
+  void refuse_agent(const std::string& why, std::int64_t now);
+  void take_messages(std::int64_t now);
   void feed_agent();
   void hear_agent();
   void take_end(std::int64_t now);

@@ -121,7 +121,9 @@ runtime::expected<unique_fd> listen_at(const socket_place& place) {
   unique_fd listener = socket_for(**list);
   if (!listener) return runtime::fail(errc::io_error, std::strerror(errno));
   const int on = 1;
+  const int off = 0;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (::bind(listener.get(), (*list)->ai_addr, (*list)->ai_addrlen) != 0 ||
       ::listen(listener.get(), backlog) != 0)
     return runtime::fail(errc::unavailable, to_string(place) + ": " + std::strerror(errno));

@@ -140,7 +140,7 @@ short tls_channel::awaits() const noexcept {
 }
 
 bool tls_channel::has_more() const noexcept {
-  return state_->is_proven && SSL_has_pending(state_->connection.get()) == 1;
+  return state_->is_proven && SSL_pending(state_->connection.get()) > 0;
 }
 
 status tls_channel::advance() {

@@ -33,7 +33,8 @@ class tls_channel {
   int fd() const noexcept;
   // Returns the events of poll(2) to wait for before advance().
   short awaits() const noexcept;
-  // Returns true if advance() has something to receive that poll(2) does not see.
+  // Returns true if advance() has something to receive that poll(2) does not see: the rest of a
+  // record that is whole.
   bool has_more() const noexcept;
   // Goes on with the handshake, sends, and receives. Errors: refused (the peer has another key,
   // or speaks something else), unavailable (the connection has ended, or broken; what has
