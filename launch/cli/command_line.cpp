@@ -36,7 +36,7 @@ const std::vector<command>& commands() {
       {.name = "launch",
        .kind = command_kind::launch,
        .known_options = {"--run-dir", "--run-dir-file", "--resume", "--continue", "--follow",
-                         "--device", "--set", "--help"}},
+                         "--patience", "--device", "--set", "--help"}},
       {.name = "submit",
        .kind = command_kind::submit,
        .known_options = {"--slurm", "--nodes", "--time", "--run-dir", "--sbatch", "--dry-run",
@@ -94,6 +94,18 @@ void add_nodes(adder& add, command_line& into) {
   add("nodes", options::value<std::string>()->notifier(set_nodes), "");
 }
 
+void add_patience(adder& add, command_line& into) {
+  constexpr std::uint64_t patience_ms_max = 24 * 3'600'000;
+  const auto set_patience = [&into](const std::string& text) {
+    const auto patience = parse_duration_ms(text);
+    if (!patience || *patience > patience_ms_max)
+      throw options::error("--patience '" + text +
+                           "'; allowed: a duration as 30s or 10m, up to 24h");
+    into.patience_ms = static_cast<std::uint32_t>(*patience);
+  };
+  add("patience", options::value<std::string>()->notifier(set_patience), "");
+}
+
 void add_export(adder& add, command_line& into) {
   add("output,o", options::value(&into.output), "");
   add("job", options::value(&into.job), "");
@@ -126,6 +138,7 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("run-dir-file", options::value(&into.run_dir_file), "");
       add("resume", options::value(&into.resume), "");
       add("continue", options::bool_switch(&into.goes_on), "");
+      add_patience(add, into);
       add("follow", options::bool_switch(&into.follow), "");
       [[fallthrough]];
     case command_kind::validate:

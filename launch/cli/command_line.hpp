@@ -40,6 +40,7 @@ struct command_line {
   std::string resume;               // launch: the run folder to go on in; then no file
   bool follow = false;              // launch
   bool goes_on = false;             // launch: --continue
+  std::uint32_t patience_ms = 0;    // launch: launch/run/patience.hpp
   bool slurm = false;               // submit
   std::string time;                 // submit
   std::vector<std::string> sbatch;  // submit: options of sbatch

@@ -6,6 +6,7 @@
 #include "launch/agents/pods.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/kubernetes/yaml_text.hpp"
+#include "launch/text/scalars.hpp"
 #include "launch/text/shell_word.hpp"
 
 namespace tidegate::launch {
@@ -17,7 +18,6 @@ using policies::cluster_spec;
 using runtime::errc;
 
 constexpr const char* job_set_label = "jobset.sigs.k8s.io/jobset-name";
-constexpr const char* job_label = "jobset.sigs.k8s.io/replicatedjob-name";
 constexpr const char* file_folder = "/run/tidegate/file";
 constexpr const char* key_folder = "/run/tidegate/key";
 // Images are loaded first, and nodes may have to be made.
@@ -56,6 +56,7 @@ json file_map(const cluster_spec& cluster, const kubernetes_options& options) {
 json key_of_doors(const cluster_spec& cluster, const kubernetes_options& options) {
   auto result = object("v1", "Secret", key_secret_of(cluster, options), options);
   result["type"] = "Opaque";
+  result["immutable"] = true;  // doors have read it
   result["stringData"] = {{"key", options.key}};
   return result;
 }
@@ -87,10 +88,8 @@ json own_network(const cluster_spec& cluster, const kubernetes_options& options)
 // Evictions may take as many hosts at a time as there are replicas.
 json budget(const cluster_spec& cluster, const kubernetes_options& options) {
   auto result = object("policy/v1", "PodDisruptionBudget", cluster.name, options);
-  auto labels = selector(cluster);
-  labels[job_label] = hosts_job;
-  result["spec"] = {{"minAvailable", cluster.hosts.size() - 1 - cluster.replicas},
-                    {"selector", {{"matchLabels", labels}}}};
+  result["spec"] = {{"minAvailable", cluster.hosts.size() - cluster.replicas},
+                    {"selector", {{"matchLabels", selector(cluster)}}}};
   return result;
 }
 
@@ -116,6 +115,14 @@ json mounts(const kubernetes_options& options) {
   return result;
 }
 
+// A replica is on another host than its shard, which is worth less on the same node.
+json spread(const cluster_spec& cluster) {
+  return {{"maxSkew", 1},
+          {"topologyKey", "kubernetes.io/hostname"},
+          {"whenUnsatisfiable", "ScheduleAnyway"},
+          {"labelSelector", {{"matchLabels", selector(cluster)}}}};
+}
+
 json pod(const cluster_spec& cluster, const kubernetes_options& options, const char* name,
          json command) {
   json container{{"name", name},
@@ -137,6 +144,7 @@ json pod(const cluster_spec& cluster, const kubernetes_options& options, const c
   return {{"automountServiceAccountToken", false},
           {"securityContext", {{"fsGroup", group}, {"fsGroupChangePolicy", "OnRootMismatch"}}},
           {"tolerations", tolerations},
+          {"topologySpreadConstraints", json::array({spread(cluster)})},
           {"containers", json::array({container})},
           {"volumes", volumes(cluster, options)}};
 }
@@ -148,17 +156,19 @@ json job(const char* name, json spec, std::uint32_t pods) {
 }
 
 std::string run_folder(const cluster_spec& cluster, const kubernetes_options& options) {
-  return options.claim.empty() ? "/tmp/tidegate-run" : options.volume + "/" + cluster.name;
+  const auto name = cluster.name + "-" + options.run;
+  return (options.claim.empty() ? "/tmp" : options.volume) + "/" + name;
 }
 
 // A launcher whose pod was lost goes on where its run folder is still there. One that has ended
 // by itself has said how: it is not tried again.
 json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
   const auto run = shell_word(run_folder(cluster, options));
+  const auto patience = " --patience " + format_duration_ms(cluster.start_timeout_ms);
   const auto script = "set -e\nif [ -e " + run + "/cluster.yaml ]; then\n" +
-                      "  exec tidegate launch --resume " + run + " --follow\nfi\n" +
-                      "exec tidegate launch " + file_folder + "/cluster.yaml --run-dir " + run +
-                      " --follow\n";
+                      "  exec tidegate launch --resume " + run + " --follow" + patience +
+                      "\nfi\nrm -rf " + run + "\nexec tidegate launch " + file_folder +
+                      "/cluster.yaml --run-dir " + run + " --follow" + patience + "\n";
   auto own = pod(cluster, options, launcher_job, {"/bin/sh", "-c", script});
   own["restartPolicy"] = "Never";
   own["volumes"].push_back(
@@ -181,8 +191,8 @@ json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
 }
 
 json doors(const cluster_spec& cluster, const kubernetes_options& options) {
-  auto behind = pod(cluster, options, hosts_job,
-                    {"tidegate", "door", "--key-file", pod_key_file, "--listen", "0.0.0.0"});
+  auto behind =
+      pod(cluster, options, hosts_job, {"tidegate", "door", "--key-file", pod_key_file});
   behind["restartPolicy"] = "OnFailure";
   return job(hosts_job, {{"backoffLimit", tries_max}, {"template", {{"spec", behind}}}},
              static_cast<std::uint32_t>(cluster.hosts.size() - 1));
@@ -232,7 +242,7 @@ runtime::expected<std::string> manifests(const cluster_spec& cluster, std::uint3
   if (options.key_secret.empty()) all.push_back(key_of_doors(*hosts, options));
   all.push_back(service(*hosts, options));
   all.push_back(own_network(*hosts, options));
-  if (hosts->replicas > 0 && hosts->hosts.size() > 1 + hosts->replicas)
+  if (hosts->replicas > 0 && hosts->hosts.size() > hosts->replicas)
     all.push_back(budget(*hosts, options));
   all.push_back(job_set(*hosts, options));
   std::string text;

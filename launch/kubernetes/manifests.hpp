@@ -24,6 +24,7 @@ struct kubernetes_options {
   // the text `key`.
   std::string key_secret;
   std::string key;
+  std::string run;  // tells the run folder from those of other runs of this name
   // Each pod requests these, and gets no more: "cpu", "8".
   std::vector<std::pair<std::string, std::string>> resources;
 };

@@ -132,8 +132,11 @@ exit_code run_render_command(const words& args) {
   const auto cluster = load_cluster(command->file, command->sets);
   if (!cluster) return refuse(cluster.error().message());
   auto key = draw_door_key();
-  if (!key) return refuse(key.error().message());
+  const auto run = draw_door_key();
+  if (!key || !run) return refuse((key ? run : key).error().message());
+  constexpr std::size_t run_digits = 8;
   command->kubernetes.key = std::move(*key);
+  command->kubernetes.run = run->substr(0, run_digits);
   const auto text = manifests(*cluster, command->nodes, command->kubernetes);
   if (!text) return refuse(command->file + ": " + text.error().message());
   std::cout << *text;

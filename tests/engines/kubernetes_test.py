@@ -60,7 +60,7 @@ class Kubernetes(EngineTest):
         for key, known in KEYS_OF_JOB_SETS.items():
             for each in job_set["spec"][key] if isinstance(job_set["spec"][key], list) else [job_set["spec"][key]]:
                 self.assertLessEqual(set(each), known)
-        self.assertEqual(self.of_kind(objects, "PodDisruptionBudget")["spec"]["minAvailable"], 3)
+        self.assertEqual(self.of_kind(objects, "PodDisruptionBudget")["spec"]["minAvailable"], 4)
         launcher, hosts = (part["template"]["spec"] for part in job_set["spec"]["replicatedJobs"])
         self.assertEqual((launcher["completions"], hosts["completions"]), (1, 4))
         self.assertEqual(hosts["template"]["spec"]["containers"][0]["resources"],
@@ -94,8 +94,8 @@ class Kubernetes(EngineTest):
 
     def read(self, name):
         try:
-            return (pathlib.Path(self.volume) / NAME / name).read_text(errors="replace")
-        except OSError:
+            return next(pathlib.Path(self.volume).glob(f"{NAME}-*/{name}")).read_text(errors="replace")
+        except (OSError, StopIteration):
             return ""
 
     def count(self, kind):
@@ -118,7 +118,7 @@ class Kubernetes(EngineTest):
         hosts.run(node, ["kill", "-9", victim])
 
     def test_the_same_bits_whatever_dies(self):
-        hosts, cluster, expected = self.begin(400, 40_000)
+        hosts, cluster, expected = self.begin(500, 40_000)
 
         def calm(lost):
             self.wait(cluster, lambda: self.count("host_back") == lost, 60, f"{lost} hosts are back")
@@ -133,6 +133,8 @@ class Kubernetes(EngineTest):
         cluster.lose(third.node)
         calm(2)
         self.assertNotEqual(cluster.pod(third.hostname).node, third.node, "it has another address now")
+        cluster.evict(cluster.pod(second.hostname))
+        calm(3)
         self.assert_completed(hosts, cluster, expected)
 
     def test_a_launcher_whose_pod_is_lost_goes_on(self):

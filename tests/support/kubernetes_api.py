@@ -16,6 +16,7 @@ import kubernetes.client
 GROUP, VERSION, PLURAL = "jobset.x-k8s.io", "v1alpha2", "jobsets"
 SPACE = "default"
 TURN_SECONDS = 0.05
+NAMED_AFTER_SECONDS = 1  # a pod is known by its name some time after it runs
 START_SECONDS = 20
 
 
@@ -78,7 +79,8 @@ class Pod:
         self.spec = job["spec"]["template"]["spec"]
         self.node = self.process = None
         self.restarts = 0
-        self.is_lost = self.is_over = False
+        self.began = None
+        self.is_evicted = self.is_over = False
 
     @property
     def object(self):
@@ -94,6 +96,8 @@ class Kubernetes:
         self.lost = set()  # nodes
         self.pods = []
         self.tries = {}  # pods that were made, by host names
+        self.done = set()  # indexes of jobs that a pod has completed: no other is made
+        self.named = None
         self.outcome = None  # of the JobSet
         self.trouble = None
         self.output = open(hosts.base / "pods.log", "ab+")
@@ -132,6 +136,7 @@ class Kubernetes:
     def reconcile(self):
         for pod in list(self.pods):
             self.look_after(pod)
+        self.name_pods()
         if self.outcome is None:
             for job in self.jobs:
                 for index in range(job["spec"]["completions"]):
@@ -144,7 +149,7 @@ class Kubernetes:
 
     def want(self, job, index):
         hostname = f"{job['metadata']['name']}-{index}"
-        if any(pod.hostname == hostname and not pod.is_over for pod in self.pods):
+        if hostname in self.done or any(pod.hostname == hostname and not pod.is_over for pod in self.pods):
             return
         taken = {pod.node for pod in self.pods if not pod.is_over}
         free = [host for host in self.hosts.all() if host not in taken and host not in self.lost]
@@ -155,16 +160,20 @@ class Kubernetes:
         self.api.core.create_namespaced_pod(SPACE, pod.object)
         pod.node = free[0]
         self.pods.append(pod)
-        self.name_pods()
         self.mount(pod)
         self.start(pod)
 
     def name_pods(self):
-        """The headless service: of the pods that there are, ready or not."""
+        """The headless service: of the pods that there are, ready or not, but some time after they have begun."""
+        known = [pod for pod in self.pods if not pod.is_over and pod.began is not None
+                 and time.monotonic() - pod.began > NAMED_AFTER_SECONDS]
+        if known == self.named:
+            return
+        self.named = known
         service = self.api.core.read_namespaced_service(self.name, SPACE)
         assert service.spec.cluster_ip == "None" and service.spec.publish_not_ready_addresses
         lines = ["127.0.0.1 localhost"] + [f"{self.hosts.address(pod.node)} {pod.hostname}.{self.name} {pod.hostname}"
-                                           for pod in self.pods if not pod.is_over]
+                                           for pod in known]
         for host in self.hosts.all():
             if host not in self.lost:
                 with contextlib.suppress(OSError):
@@ -196,6 +205,7 @@ class Kubernetes:
             path.write_text(text)
 
     def start(self, pod):
+        pod.began = pod.began or time.monotonic()
         command = pod.spec["containers"][0]["command"]
         pod.process = subprocess.Popen(self.hosts.command(pod.node, command, PATH=self.path), stdin=subprocess.DEVNULL,
                                        stdout=self.output, stderr=self.output)
@@ -219,7 +229,8 @@ class Kubernetes:
             self.end(pod, None)
         elif pod.process.poll() is not None:
             code = pod.process.returncode if pod.process.returncode >= 0 else 128 - pod.process.returncode
-            if code != 0 and pod.spec["restartPolicy"] == "OnFailure" and self.outcome is None:
+            restarts = pod.spec["restartPolicy"] == "OnFailure" and not pod.is_evicted
+            if code != 0 and restarts and self.outcome is None:
                 pod.restarts += 1
                 self.start(pod)
             else:
@@ -233,18 +244,24 @@ class Kubernetes:
             pod.process.wait()
         self.api.core.delete_namespaced_pod(pod.name, SPACE)
         rules = pod.job["spec"].get("podFailurePolicy", {}).get("rules", [])
-        is_disrupted = code is None and any(
+        is_disrupted = (code is None or pod.is_evicted) and any(
             rule["action"] == "Ignore" and rule["onPodConditions"][0]["type"] == "DisruptionTarget" for rule in rules)
-        fails = any(rule["action"] == "FailJob" and code in rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule)
+        fails = not is_disrupted and any(rule["action"] == "FailJob" and code in rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule)
         targets = self.api.job_set(self.name)["spec"]["successPolicy"]["targetReplicatedJobs"]
         part = pod.job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]
+        if code == 0:
+            self.done.add(pod.hostname)
         if code == 0 and part in targets:
             self.outcome = "Completed"
         elif fails or (code not in (None, 0) and pod.job["spec"]["backoffLimit"] < self.tries[pod.hostname] and not is_disrupted):
             self.outcome = f"Failed: {pod.name} ended with {code}"
-        self.name_pods()
 
     def lose(self, host):
         """A node loses its power; its pods are lost when Kubernetes finds out."""
         self.hosts.lose_power(host)
         self.lost.add(host)
+
+    def evict(self, pod):
+        """As for a node that is drained: the container is asked to end, and the pod is another's then."""
+        pod.is_evicted = True
+        self.signal(pod, "TERM")

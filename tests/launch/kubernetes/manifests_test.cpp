@@ -21,7 +21,12 @@ policies::cluster_spec cluster() {
 }
 
 kubernetes_options options() {
-  return {.image = "image:1", .name_space = "", .claim = "", .key_secret = "", .key = "secret"};
+  return {.image = "image:1",
+          .name_space = "",
+          .claim = "",
+          .key_secret = "",
+          .key = "secret",
+          .run = "1a2b"};
 }
 
 std::string refusal(const policies::cluster_spec& spec, std::uint32_t nodes,
@@ -50,7 +55,7 @@ TEST(manifests, of_one_host_have_no_doors) {
 
 TEST(manifests, let_as_many_hosts_go_as_there_are_replicas) {
   auto spec = cluster();
-  EXPECT_THAT(*manifests(spec, 5, options()), HasSubstr("minAvailable: 3"));
+  EXPECT_THAT(*manifests(spec, 5, options()), HasSubstr("minAvailable: 4"));
   spec.replicas = 0;
   EXPECT_THAT(*manifests(spec, 5, options()), Not(HasSubstr("minAvailable")));
 }
@@ -68,7 +73,7 @@ TEST(manifests, take_a_claim_and_a_secret) {
   const auto text = manifests(cluster(), 2, with);
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, AllOf(HasSubstr("claimName: runs"), HasSubstr("secretName: own"),
-                           HasSubstr("launch --resume '/tidegate/mine'"),
+                           HasSubstr("launch --resume '/tidegate/mine-1a2b'"),
                            Not(HasSubstr("kind: Secret"))));
 }
 
