@@ -105,15 +105,16 @@ Starts the cluster, shows how the jobs go on, and ends with a table of results.
                      Jobs with checkpoints go on from the newest whole one, the others begin anew,
                      all with the cluster file that the run began with. A run that is done is left
                      as it is, and one whose launcher lives is refused.
-  --patience TIME    waits so long before it begins until the names of all hosts are known, and with
-                     --resume for the end of a launcher of this run whose host was lost
   --continue         goes on, in a new run folder and where the old one may be lost, from the
                      checkpoints in the folders that jobs name (jobs.*.checkpoint.path). Beside
                      them, in JOB/run, is the cluster file of the run that wrote them. Jobs without
                      such checkpoints begin anew. Refused while a launcher lives that writes there.
+  --patience TIME    waits so long before it begins until the names of all hosts are known, and with
+                     --resume for the end of a launcher of this run whose host was lost
 
 In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events.jsonl, result.json,
-logs/ROLE-INDEX.log, checkpoints/JOB (a link where the job names a folder). Ctrl-C ends everything within two seconds; again, at once.
+logs/ROLE-INDEX.log, checkpoints/JOB (a link where the job names a folder). Ctrl-C ends everything
+within two seconds; again, at once.
 )";
 
 constexpr const char* export_run = R"(tidegate export RUN_DIR -o FILE [--job NAME]
@@ -122,8 +123,9 @@ tidegate export RUN_DIR --list [--job NAME]
 
 Writes the tables of a job, from its newest checkpoint that is whole, as one safetensors file: a
 tensor per table, float32. Reads RUN_DIR/checkpoints/NAME and changes nothing there; the run may
-still go on. RUN_DIR may also be a folder that jobs name for checkpoints (jobs.*.checkpoint.path). Says which newer checkpoints are damaged. A table of rows is two tensors, NAME/ids
-(uint64) and NAME/values.
+still go on. RUN_DIR may also be a folder that jobs name for checkpoints (jobs.*.checkpoint.path).
+Says which newer checkpoints are damaged. A table of rows is two tensors, NAME/ids (uint64) and
+NAME/values.
 
   -o, --output FILE  what to write; replaced as a whole
   --job NAME         needed where several jobs have checkpoints

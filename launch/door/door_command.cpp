@@ -26,7 +26,8 @@ and the door.
   --key-file FILE    a text of 32 characters or more that nobody else can read;
                      `openssl rand -hex 32` draws one
   --listen PLACE     ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT; [::]:7077 without it, which is all
-                     addresses, and port 0 is one that the system chooses. The first line that it prints says which
+                     addresses, and port 0 is one that the system chooses. The first line that it
+                     prints says which
 
 tidegate relay --key-file FILE [--wait TIME] DOOR [PROGRAM host]
 
