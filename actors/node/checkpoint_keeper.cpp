@@ -29,7 +29,7 @@ runtime::expected<checkpoint_keeper> checkpoint_keeper::open(
 status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir,
                                bool begins) {
   const auto path = policies::checkpoint_folder(job, run_dir);
-  const bool is_claimed = !job.checkpoint->path.empty();
+  const bool is_claimed = !policies::named_folder(job).empty();
   // The launcher has made a folder that is shared: where it is missing its disk is.
   auto storage =
       is_claimed ? runtime::posix_storage::open(path) : runtime::posix_storage::make(path);

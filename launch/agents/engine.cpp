@@ -69,19 +69,16 @@ runtime::expected<engine_facts> find_mpi(const policies::cluster_spec& spec) {
 
 // An agent is neither bound to one processor, nor the end of the others when it ends.
 std::vector<std::string> command_for(const policies::cluster_spec& spec,
-                                     const engine_facts& facts,
-                                     const policies::host_spec& host) {
+                                     const engine_facts& facts, const std::string& host) {
   // Only in plans: the package tidegate.ray has the command.
-  if (spec.engine == engine_kind::ray) return {"ray-actor", host.name};
-  if (spec.engine == engine_kind::kubernetes) return relay_to_pod(spec, host.address);
+  if (spec.engine == engine_kind::ray) return {"ray-actor", host};
   const auto program = program_of(spec);
   if (spec.engine == engine_kind::slurm)
-    return {program,      "--overlap",          "--nodes=1",
-            "--ntasks=1", "--cpu-bind=none",    "--nodelist=" + host.name,
-            "--no-kill",  "--quit-on-interrupt"};
+    return {program,           "--overlap",          "--nodes=1", "--ntasks=1",
+            "--cpu-bind=none", "--nodelist=" + host, "--no-kill", "--quit-on-interrupt"};
   if (facts.mpi == mpi_kind::open_mpi)
-    return {program, "--bind-to", "none", "-np", "1", "--host", host.name};
-  return {program, "-bind-to", "none", "-n", "1", "-hosts", host.name};
+    return {program, "--bind-to", "none", "-np", "1", "--host", host};
+  return {program, "-bind-to", "none", "-n", "1", "-hosts", host};
 }
 
 }  // namespace
@@ -93,6 +90,8 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
   if (cluster.hosts.empty())
     for (const auto& node : facts.nodes)
       cluster.hosts.push_back({.name = node, .address = node, .prefix = {}});
+  if (spec.engine == engine_kind::kubernetes)
+    if (auto named = name_pods(cluster); !named.ok()) return runtime::fail(named);
   for (auto& host : cluster.hosts) {
     const bool is_there =
         spec.engine != engine_kind::slurm ||
@@ -102,11 +101,11 @@ runtime::expected<policies::cluster_spec> with_hosts_of(const policies::cluster_
                            "cluster.hosts." + host.name +
                                " is not in the allocation of Slurm, which has " +
                                join(facts.nodes));
-    if (spec.engine == engine_kind::kubernetes)
-      host.address =
-          pod_address(spec.name, static_cast<std::uint32_t>(&host - &cluster.hosts[0]));
     if (host.address.empty()) host.address = host.name;
-    if (host.name != facts.own_host) host.prefix = command_for(spec, facts, host);
+    if (host.name != facts.own_host)
+      host.prefix = spec.engine == engine_kind::kubernetes
+                        ? relay_to_pod(cluster, host.address)
+                        : command_for(spec, facts, host.name);
   }
   const auto* own = policies::find_host(cluster, facts.own_host);
   if (own == nullptr) {

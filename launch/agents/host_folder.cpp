@@ -58,7 +58,7 @@ runtime::status remove_all(const std::string& path) {
 // looked up before: a file system that is shared, and slow to say so, is asked anew.
 runtime::status check_checkpoints(const agent_config& config, const policies::job_spec& job) {
   const auto subject = "host " + config.host + ": jobs." + job.name + ".checkpoint.path: ";
-  const auto record = policies::claim_folder(policies::checkpoint_folder(job, ""));
+  const auto record = policies::claim_folder(policies::named_folder(job));
   const auto mark = record + "/" + policies::run_file_name(config.run);
   std::error_code error;
   if (!fs::exists(mark, error))

@@ -2,11 +2,11 @@
 // that have a door (launch/door). Pure, any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
 
@@ -16,14 +16,13 @@ inline constexpr const char* hosts_job = "hosts";
 // Where a pod has the key of its door.
 inline constexpr const char* pod_key_file = "/run/tidegate/key/key";
 
-// Returns the name by which other pods of the JobSet reach the pod that is this host of the
-// cluster; the first is the launcher's.
-std::string pod_address(const std::string& job_set, std::uint32_t host);
+// Gives the hosts the addresses by which pods reach each other, the first the launcher's, and
+// the cluster a time for its start in which images are loaded, if it has the default. Errors:
+// invalid_argument (the cluster's name cannot be that of pods: RFC 1035, 63 characters with
+// what is added to it).
+runtime::status name_pods(policies::cluster_spec& cluster);
 // Returns what starts an agent in the pod with this address.
-std::vector<std::string> relay_to_pod(const policies::cluster_spec& spec,
+std::vector<std::string> relay_to_pod(const policies::cluster_spec& cluster,
                                       const std::string& address);
-// Returns true if objects of Kubernetes can have this name, and pods longer ones that are made
-// of it (RFC 1035 labels of 63 characters).
-bool is_job_set_name(const std::string& name);
 
 }  // namespace tidegate::launch

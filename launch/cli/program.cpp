@@ -15,7 +15,6 @@
 #include "launch/plan/plan.hpp"
 #include "launch/processes/limits.hpp"
 #include "launch/run/launcher.hpp"
-#include "launch/run/patience.hpp"
 #include "launch/run/resume.hpp"
 #include "launch/submit/submit.hpp"
 
@@ -66,12 +65,6 @@ int run_on_file(const command_line& line, const services& cluster) {
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
   }
   if (line.kind == command_kind::launch) {
-    const auto known =
-        line.patience_ms > 0 ? await_names(*spec, line.patience_ms) : runtime::status();
-    if (!known.ok()) {
-      std::cerr << "tidegate: " << known.message() << "\n";
-      return exit_with(exit_code::job_failed);
-    }
     return exit_with(launch_cluster(
         *spec,
         {.run_dir = line.run_dir,
@@ -79,7 +72,8 @@ int run_on_file(const command_line& line, const services& cluster) {
          .run_dir_file = line.run_dir_file,
          .before_engine =
              read->engine == policies::engine_kind::local ? std::string() : write_yaml(*read),
-         .goes_on = line.goes_on},
+         .goes_on = line.goes_on,
+         .patience_ms = line.patience_ms},
         cluster));
   }
   const auto plan = make_plan(*spec);
@@ -91,21 +85,6 @@ int run_on_file(const command_line& line, const services& cluster) {
               << " processes\n";
   }
   return exit_with(exit_code::done);
-}
-
-int resume(const command_line& line, const services& cluster) {
-  const auto spec = line.patience_ms > 0
-                        ? load_cluster(line.resume + "/cluster.yaml", {})
-                        : runtime::expected<policies::cluster_spec>(policies::cluster_spec());
-  if (spec && line.patience_ms > 0) {
-    auto ready = await_launcher(line.resume, line.patience_ms);
-    if (ready.ok()) ready = await_names(*spec, line.patience_ms);
-    if (!ready.ok()) {
-      std::cerr << "tidegate: " << ready.message() << "\n";
-      return exit_with(exit_code::job_failed);
-    }
-  }
-  return exit_with(resume_cluster(line.resume, cluster, line.follow));
 }
 
 int run_export(const command_line& line) {
@@ -156,7 +135,9 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
     case command_kind::cancel:
       return exit_with(cancel_job(*line));
     case command_kind::launch:
-      if (!line->resume.empty()) return resume(*line, cluster);
+      if (!line->resume.empty())
+        return exit_with(resume_cluster(
+            line->resume, cluster, {.follow = line->follow, .patience_ms = line->patience_ms}));
       [[fallthrough]];
     case command_kind::validate:
     case command_kind::plan:

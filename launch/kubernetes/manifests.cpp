@@ -20,8 +20,6 @@ using runtime::errc;
 constexpr const char* job_set_label = "jobset.sigs.k8s.io/jobset-name";
 constexpr const char* file_folder = "/run/tidegate/file";
 constexpr const char* key_folder = "/run/tidegate/key";
-// Images are loaded first, and nodes may have to be made.
-constexpr std::uint32_t start_timeout_ms = 600'000;
 // Kubernetes takes a node that does not answer for lost after five minutes; a host is lost
 // after supervision.unreachable, and may come back elsewhere.
 constexpr int node_lost_s = 30;
@@ -212,11 +210,6 @@ json job_set(const cluster_spec& cluster, const kubernetes_options& options) {
 }
 
 runtime::status check(const cluster_spec& cluster, const kubernetes_options& options) {
-  if (!is_job_set_name(cluster.name))
-    return {errc::invalid_argument,
-            "cluster.name '" + cluster.name +
-                "' cannot name pods; allowed: lower-case letters, digits and -, a letter "
-                "first, 40 at most (--set cluster.name=NAME)"};
   if (options.image.empty())
     return {errc::invalid_argument, "no image is given; allowed: --image NAME"};
   for (const auto& job : cluster.jobs)
@@ -233,10 +226,7 @@ runtime::status check(const cluster_spec& cluster, const kubernetes_options& opt
 runtime::expected<std::string> manifests(const cluster_spec& cluster, std::uint32_t nodes,
                                          const kubernetes_options& options) {
   if (auto fits = check(cluster, options); !fits.ok()) return runtime::fail(fits);
-  auto patient = cluster;
-  if (patient.start_timeout_ms == cluster_spec().start_timeout_ms)
-    patient.start_timeout_ms = start_timeout_ms;
-  const auto hosts = as_if_on_engine(patient, nodes);
+  const auto hosts = as_if_on_engine(cluster, nodes);
   if (!hosts) return runtime::fail(hosts.error());
   std::vector<json> all = {file_map(*hosts, options)};
   if (options.key_secret.empty()) all.push_back(key_of_doors(*hosts, options));

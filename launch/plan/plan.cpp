@@ -68,9 +68,8 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
                 .policy = policies::to_string(job.consistency),
                 .workers = job.workers,
                 .aggregators = static_cast<std::uint32_t>(sums.aggregators.size()),
-                .tables = {}};
-  if (job.checkpoint && !job.checkpoint->path.empty())
-    plan.checkpoints = policies::checkpoint_folder(job, "");
+                .tables = {},
+                .checkpoints = policies::named_folder(job)};
   const auto placed = places.add(job.tables);
   const auto copies_in_flight =
       std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();

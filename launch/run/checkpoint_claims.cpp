@@ -1,13 +1,10 @@
 #include "launch/run/checkpoint_claims.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <set>
-#include <sys/file.h>
 
+#include "launch/run/patience.hpp"
 #include "policies/checkpoint/cancelled_jobs.hpp"
 #include "policies/checkpoint/name.hpp"
 #include "policies/checkpoint/run_epoch.hpp"
@@ -58,31 +55,20 @@ expected<posix_storage> make_record(const policies::job_spec& job,
   return record;
 }
 
-// Returns no descriptor if another process has the lock.
-expected<runtime::unique_fd> lock(const std::string& folder) {
-  const auto path = folder + "/launcher.lock";
-  runtime::unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, record_mode));
-  if (!fd) return fail(errc::io_error, path + ": " + std::strerror(errno));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-  if (errno == EWOULDBLOCK) return runtime::unique_fd();
-  return fail(errc::io_error, path + " cannot be locked: " + std::strerror(errno) +
-                                  ": mount its file system with locks (flock), so that two "
-                                  "launchers do not write there at once");
-}
-
 }  // namespace
 
 expected<checkpoint_claims::claimed_folder> checkpoint_claims::claim(
     const policies::job_spec& job, policies::claim_wish wish, const std::string& run,
-    policies::claim_remains& found) {
+    std::uint32_t patience_ms, policies::claim_remains& found) {
   if (auto is_there = check_folder(job); !is_there.ok()) return fail(std::move(is_there));
   claimed_folder folder{
-      .job = job.name, .checkpoints = policies::checkpoint_folder(job, ""), .lock = {}};
+      .job = job.name, .checkpoints = policies::named_folder(job), .lock = {}};
   auto record = make_record(job, folder.checkpoints);
   if (!record) return fail(record.error());
   auto checkpoints = posix_storage::open(folder.checkpoints);
   if (!checkpoints) return fail(checkpoints.error());
-  auto locked = lock(policies::claim_folder(folder.checkpoints));
+  auto locked =
+      lock_as_launcher(policies::claim_folder(folder.checkpoints), record_mode, patience_ms);
   if (!locked) return fail(locked.error());
   folder.lock = std::move(*locked);
   auto remains = policies::read_claims(*record, *checkpoints);
@@ -91,21 +77,20 @@ expected<checkpoint_claims::claimed_folder> checkpoint_claims::claim(
   if (auto may = policies::check_claim(*remains, wish, run, job.name, folder.checkpoints);
       !may.ok())
     return fail(std::move(may));
-  const auto recorded = policies::last_epoch(*record);
-  if (!recorded) return fail(recorded.error());
-  folder.epoch = *recorded;
+  folder.epoch = remains->recorded_epoch;
   found = std::move(*remains);
   return folder;
 }
 
 expected<checkpoint_claims> checkpoint_claims::open(const policies::cluster_spec& spec,
                                                     policies::claim_wish wish,
-                                                    const std::string& run) {
+                                                    const std::string& run,
+                                                    std::uint32_t patience_ms) {
   checkpoint_claims claims;
   for (const auto& job : spec.jobs) {
-    if (!job.checkpoint || job.checkpoint->path.empty()) continue;
+    if (policies::named_folder(job).empty()) continue;
     policies::claim_remains found;
-    auto folder = claim(job, wish, run, found);
+    auto folder = claim(job, wish, run, patience_ms, found);
     if (!folder) return fail(folder.error());
     claims.last_epoch_ = std::max(claims.last_epoch_, found.last_epoch);
     claims.folders_.push_back(std::move(*folder));

@@ -21,11 +21,13 @@ class checkpoint_claims {
   // No job names a folder.
   checkpoint_claims() = default;
   // Locks FOLDER/JOB of each job that names a folder, which is made where FOLDER is there.
-  // `run`: the number that this run has drawn, 16 hex digits. Errors: not_found,
+  // `run`: the number that this run has drawn, 16 hex digits. `patience_ms`: as of
+  // lock_as_launcher. Errors: not_found,
   // invalid_argument (no folder); io_error, no_space; those of policies::check_claim().
   static runtime::expected<checkpoint_claims> open(const policies::cluster_spec& spec,
                                                    policies::claim_wish wish,
-                                                   const std::string& run);
+                                                   const std::string& run,
+                                                   std::uint32_t patience_ms = 0);
 
   bool is_empty() const noexcept { return folders_.empty(); }
   const std::string& run() const noexcept { return run_; }  // empty: no job names a folder
@@ -56,6 +58,7 @@ class checkpoint_claims {
   static runtime::expected<claimed_folder> claim(const policies::job_spec& job,
                                                  policies::claim_wish wish,
                                                  const std::string& run,
+                                                 std::uint32_t patience_ms,
                                                  policies::claim_remains& found);
 
   std::string run_;

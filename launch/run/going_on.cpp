@@ -30,9 +30,9 @@ bool have_same_sums(const policies::aggregation& left, const policies::aggregati
 // be told from what is in them.
 status check_sums(const policies::cluster_spec& spec, const policies::job_spec& job) {
   if (job.consistency.kind == policies::consistency_kind::bsp) return {};
-  if (job.checkpoint->path.empty()) return {};  // the run's own file, always
-  const auto file =
-      policies::claim_folder(policies::checkpoint_folder(job, "")) + "/cluster.yaml";
+  const auto folder = policies::named_folder(job);
+  if (folder.empty()) return {};  // the run's own file, always
+  const auto file = policies::claim_folder(folder) + "/cluster.yaml";
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return {};
   const auto before = load_cluster(file, {});
@@ -55,7 +55,7 @@ expected<std::string> place_of(const policies::cluster_spec& spec,
                                const policies::job_spec& job, const std::string& run_dir) {
   const auto begins = "job " + job.name + " begins anew: it has no ";
   if (!job.checkpoint) return begins + "checkpoints (jobs." + job.name + ".checkpoint)";
-  if (run_dir.empty() && job.checkpoint->path.empty())
+  if (run_dir.empty() && policies::named_folder(job).empty())
     return begins + "folder of its own for them (jobs." + job.name + ".checkpoint.path)";
   auto storage = runtime::posix_storage::make(policies::checkpoint_folder(job, run_dir));
   if (!storage) return runtime::fail(storage.error());

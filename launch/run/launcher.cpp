@@ -11,6 +11,7 @@
 #include "launch/processes/limits.hpp"
 #include "launch/run/checkpoint_claims.hpp"
 #include "launch/run/going_on.hpp"
+#include "launch/run/patience.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
 #include "policies/placement/memory_needs.hpp"
@@ -59,13 +60,15 @@ struct beginning {
   std::vector<std::string> places;  // a line for each job; empty: all begin
 };
 
-runtime::expected<beginning> begin(const policies::cluster_spec& spec, bool goes_on) {
+runtime::expected<beginning> begin(const policies::cluster_spec& spec,
+                                   const launch_options& options) {
   using wish = policies::claim_wish;
-  auto claims = checkpoint_claims::open(spec, goes_on ? wish::go_on : wish::begin,
-                                        format_token(runtime::draw_number()));
+  auto claims =
+      checkpoint_claims::open(spec, options.goes_on ? wish::go_on : wish::begin,
+                              format_token(runtime::draw_number()), options.patience_ms);
   if (!claims) return runtime::fail(claims.error());
   beginning found{.claims = std::move(*claims), .cancelled = {}, .places = {}};
-  if (!goes_on) return found;
+  if (!options.goes_on) return found;
   if (found.claims.is_empty())
     return runtime::fail(runtime::errc::invalid_argument,
                          "--continue: no job names a folder for its checkpoints "
@@ -91,14 +94,14 @@ runtime::status record_beginning(run_folder& folder, const std::string& cluster,
   return recorded.ok() ? folder.record_run(cluster) : recorded;
 }
 
+}  // namespace
+
 exit_code code_of(const runtime::status& why) {
   using runtime::errc;
   const bool usage = why.code() == errc::already_exists || why.code() == errc::not_found ||
                      why.code() == errc::invalid_argument;
   return usage ? exit_code::bad_usage : exit_code::job_failed;
 }
-
-}  // namespace
 
 runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec) {
   if (spec.memory_check == policies::memory_rule::ignore) return {};
@@ -136,7 +139,9 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
                          const services& cluster) {
   const auto programs = run_programs::find(spec, parse_environment(environ));
   if (!programs) return refuse(programs.error(), exit_code::bad_usage);
-  auto start = begin(spec, options.goes_on);
+  if (auto known = await_names(spec, options.patience_ms); !known.ok())
+    return refuse(known, code_of(known));
+  auto start = begin(spec, options);
   if (!start) return refuse(start.error(), code_of(start.error()));
   const auto epoch = start->claims.last_epoch() + 1;
   auto folder =

@@ -1,6 +1,7 @@
 // `tidegate launch`: runs a cluster on this machine from start to end. Main thread only.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "launch/run/run_journal.hpp"
@@ -21,7 +22,12 @@ struct launch_options {
   // Jobs go on from the checkpoints in the folders that they name (jobs.*.checkpoint.path),
   // whichever run has written them.
   bool goes_on = false;
+  // How long to wait for what other systems start late: patience.hpp.
+  std::uint32_t patience_ms = 0;
 };
+
+// Returns what a launch that fails so before anything is started exits with.
+exit_code code_of(const runtime::status& why);
 
 // Errors: over_limit (its declared tables may take more memory than there is); none where the
 // file has cluster.memory_check: ignore.

@@ -23,13 +23,16 @@ using runtime::status;
 
 constexpr int pause_ms = 250;
 
-// Asks again until it is well, or the time is over; says once that it waits.
-status await(std::uint32_t within_ms, const std::function<status()>& ask) {
-  const auto until = runtime::steady_now() + std::int64_t{within_ms} * policies::millisecond;
+// Asks again while the answer is what `waits` says, or until the time is over.
+template <class Answer>
+Answer await(std::uint32_t patience_ms, const std::function<Answer()>& ask,
+             const std::function<std::string(const Answer&)>& waits) {
+  const auto until = runtime::steady_now() + std::int64_t{patience_ms} * policies::millisecond;
   for (bool is_told = false;; is_told = true) {
-    auto now = ask();
-    if (now.ok() || runtime::steady_now() >= until) return now;
-    if (!is_told) std::cout << "tidegate: waits: " << now.message() << std::endl;
+    auto answer = ask();
+    const auto for_it = waits(answer);
+    if (for_it.empty() || runtime::steady_now() >= until) return answer;
+    if (!is_told) std::cout << "tidegate: waits: " << for_it << std::endl;
     ::poll(nullptr, 0, pause_ms);
   }
 }
@@ -45,24 +48,38 @@ status find_address(const policies::host_spec& host) {
 
 }  // namespace
 
-status await_names(const policies::cluster_spec& spec, std::uint32_t within_ms) {
-  return await(within_ms, [&] {
-    for (const auto& host : spec.hosts)
-      if (!host.address.empty())
-        if (auto known = find_address(host); !known.ok()) return known;
-    return status();
-  });
+status await_names(const policies::cluster_spec& spec, std::uint32_t patience_ms) {
+  if (patience_ms == 0) return {};
+  return await<status>(
+      patience_ms,
+      [&] {
+        for (const auto& host : spec.hosts)
+          if (!host.address.empty())
+            if (auto known = find_address(host); !known.ok()) return known;
+        return status();
+      },
+      [](const status& known) { return known.ok() ? std::string() : known.message(); });
 }
 
-status await_launcher(const std::string& run_dir, std::uint32_t within_ms) {
-  const auto path = run_dir + "/launcher.lock";
-  return await(within_ms, [&]() -> status {
-    const runtime::unique_fd lock(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!lock && errno == ENOENT) return {};
-    if (!lock) return {errc::io_error, path + ": " + std::strerror(errno)};
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {};
-    return {errc::already_exists, run_dir + ": another launcher has it"};
-  });
+runtime::expected<runtime::unique_fd> lock_as_launcher(const std::string& folder, mode_t mode,
+                                                       std::uint32_t patience_ms) {
+  using lock = runtime::expected<runtime::unique_fd>;
+  const auto path = folder + "/launcher.lock";
+  return await<lock>(
+      patience_ms,
+      [&]() -> lock {
+        runtime::unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+        if (!fd) return runtime::fail(errc::io_error, path + ": " + std::strerror(errno));
+        if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+        if (errno == EWOULDBLOCK) return runtime::unique_fd();
+        return runtime::fail(errc::io_error,
+                             path + " cannot be locked: " + std::strerror(errno) +
+                                 ": mount its file system with locks (flock), so that two "
+                                 "launchers do not write there at once");
+      },
+      [&](const lock& taken) {
+        return taken && !*taken ? "another launcher has " + folder : std::string();
+      });
 }
 
 }  // namespace tidegate::launch

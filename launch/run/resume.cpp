@@ -14,6 +14,7 @@
 #include "launch/processes/limits.hpp"
 #include "launch/run/going_on.hpp"
 #include "launch/run/launcher.hpp"
+#include "launch/run/patience.hpp"
 #include "launch/run/result.hpp"
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/catalog.hpp"
@@ -31,9 +32,7 @@ using runtime::status;
 
 exit_code refuse(const status& why) {
   std::cerr << "tidegate: " << why.message() << "\n";
-  const bool usage = why.code() == errc::already_exists || why.code() == errc::not_found ||
-                     why.code() == errc::invalid_argument;
-  return usage ? exit_code::bad_usage : exit_code::job_failed;
+  return code_of(why);
 }
 
 struct claimed_run {
@@ -42,12 +41,12 @@ struct claimed_run {
 };
 
 // Nothing is made in a folder of no run.
-expected<claimed_run> claim(const std::string& run_dir) {
+expected<claimed_run> claim(const std::string& run_dir, std::uint32_t patience_ms) {
   policies::run_remains remains;
   std::error_code error;
   remains.has_spec = fs::exists(run_dir + "/cluster.yaml", error) &&
                      fs::exists(run_dir + "/origin.json", error);
-  auto folder = remains.has_spec ? run_folder::reopen(run_dir)
+  auto folder = remains.has_spec ? run_folder::reopen(run_dir, patience_ms)
                                  : expected<run_folder>(runtime::fail(errc::not_found, ""));
   remains.has_launcher = !folder && folder.error().code() == errc::already_exists;
   if (!folder && remains.has_spec && !remains.has_launcher)
@@ -105,10 +104,11 @@ expected<policies::cluster_spec> cluster_of(const run_folder& folder) {
   return spec;
 }
 
-exit_code go_on(claimed_run run, const services& cluster, bool follow) {
+exit_code go_on(claimed_run run, const services& cluster, const resume_options& options) {
   const auto path = run.folder.path();
   const auto spec = cluster_of(run.folder);
   if (!spec) return refuse(spec.error());
+  if (auto known = await_names(*spec, options.patience_ms); !known.ok()) return refuse(known);
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   if (auto has = check_device_of_this_machine(*spec); !has.ok()) return refuse(has);
@@ -123,7 +123,8 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
-  auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run);
+  auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run,
+                                        options.patience_ms);
   if (!claims) return refuse(claims.error());
   if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
   const auto epoch = record_epoch(run.folder, std::move(*claims), run.plan.epoch);
@@ -142,7 +143,7 @@ exit_code go_on(claimed_run run, const services& cluster, bool follow) {
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
-  return carry_out(*spec, cluster, *programs, journal, *epoch, follow);
+  return carry_out(*spec, cluster, *programs, journal, *epoch, options.follow);
 }
 
 }  // namespace
@@ -155,10 +156,11 @@ bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
   return ids && !ids->empty();
 }
 
-exit_code resume_cluster(const std::string& run_dir, const services& cluster, bool follow) {
-  auto run = claim(run_dir);
+exit_code resume_cluster(const std::string& run_dir, const services& cluster,
+                         const resume_options& options) {
+  auto run = claim(run_dir, options.patience_ms);
   if (!run) return refuse(run.error());
-  if (!run->plan.is_done) return go_on(std::move(*run), cluster, follow);
+  if (!run->plan.is_done) return go_on(std::move(*run), cluster, options);
   std::cout << "run folder " << run_dir
             << ": the run is done already, nothing is started; its results are in "
                "result.json\n";

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "launch/plan/run_paths.hpp"
+#include "launch/run/patience.hpp"
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/cancelled_jobs.hpp"
 #include "policies/checkpoint/file_writer.hpp"
@@ -110,11 +110,12 @@ runtime::expected<run_folder> run_folder::create(const std::string& wanted,
   if (!error) fs::permissions(folder.path_, private_folder, error);
   if (!error) fs::create_directory(folder.path_ + "/logs", error);
   if (error) return runtime::fail(refuse(runtime::errc::io_error, *claimed, error.message()));
-  if (auto opened = folder.open_files(); !opened.ok()) return runtime::fail(opened);
+  if (auto opened = folder.open_files(0); !opened.ok()) return runtime::fail(opened);
   return folder;
 }
 
-runtime::expected<run_folder> run_folder::reopen(const std::string& path) {
+runtime::expected<run_folder> run_folder::reopen(const std::string& path,
+                                                 std::uint32_t patience_ms) {
   run_folder folder;
   folder.shown_ = path;
   std::error_code error;
@@ -122,18 +123,17 @@ runtime::expected<run_folder> run_folder::reopen(const std::string& path) {
     return runtime::fail(refuse(runtime::errc::not_found, path, "is no folder"));
   folder.path_ = absolute_path(path, error);
   if (error) return runtime::fail(refuse(runtime::errc::io_error, path, error.message()));
-  if (auto opened = folder.open_files(); !opened.ok()) return runtime::fail(opened);
+  if (auto opened = folder.open_files(patience_ms); !opened.ok()) return runtime::fail(opened);
   if (auto whole = cut_half_line(folder.path_ + "/events.jsonl"); !whole.ok())
     return runtime::fail(whole);
   return folder;
 }
 
-runtime::status run_folder::open_files() {
-  lock_ = runtime::unique_fd(
-      ::open((path_ + "/launcher.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (lock_ && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return refuse(runtime::errc::already_exists, shown_, "another launcher has it");
-  if (!lock_) return refuse(runtime::errc::io_error, shown_, std::strerror(errno));
+runtime::status run_folder::open_files(std::uint32_t patience_ms) {
+  auto lock = lock_as_launcher(path_, 0666, patience_ms);
+  if (!lock) return lock.error();
+  if (!*lock) return refuse(runtime::errc::already_exists, shown_, "another launcher has it");
+  lock_ = std::move(*lock);
   auto events = event_log::open(path_ + "/events.jsonl", O_CREAT);
   if (!events) return events.error();
   events_ = std::move(*events);

@@ -25,9 +25,10 @@ class run_folder {
                                               std::int64_t unix_seconds);
   // The folder of a run that was begun before. A half-written last line of events.jsonl is cut
   // off. Nobody else gets the folder as long as this lives: the claim is a lock that the kernel
-  // lets go of with the process. Errors: not_found (no folder), already_exists (a process that
-  // lives has it), io_error.
-  static runtime::expected<run_folder> reopen(const std::string& path);
+  // lets go of with the process, and that is waited for as lock_as_launcher does. Errors:
+  // not_found (no folder), already_exists (a process that lives has it), io_error.
+  static runtime::expected<run_folder> reopen(const std::string& path,
+                                              std::uint32_t patience_ms = 0);
 
   const std::string& path() const noexcept { return path_; }    // absolute
   const std::string& shown() const noexcept { return shown_; }  // as given
@@ -58,7 +59,7 @@ class run_folder {
   }
 
  private:
-  runtime::status open_files();
+  runtime::status open_files(std::uint32_t patience_ms);
 
   std::string path_;
   std::string shown_;

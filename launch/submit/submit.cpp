@@ -44,8 +44,8 @@ void warn_of_lost_work(const policies::cluster_spec& spec) {
 std::vector<std::string> named_folders(const policies::cluster_spec& spec) {
   std::vector<std::string> folders;
   for (const auto& job : spec.jobs)
-    if (job.checkpoint && !job.checkpoint->path.empty())
-      folders.push_back(policies::checkpoint_folder(job, ""));
+    if (auto folder = policies::named_folder(job); !folder.empty())
+      folders.push_back(std::move(folder));
   return folders;
 }
 

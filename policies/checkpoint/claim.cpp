@@ -53,7 +53,7 @@ runtime::expected<claim_remains> read_claims(runtime::storage& record,
   claim_remains remains;
   const auto epoch = last_epoch(record);
   if (!epoch) return runtime::fail(epoch.error());
-  remains.last_epoch = *epoch;
+  remains.recorded_epoch = remains.last_epoch = *epoch;
   const auto names = record.list();
   if (!names) return runtime::fail(names.error());
   for (const auto& name : *names) {

@@ -37,10 +37,14 @@ std::string checkpoint_folder(std::string_view run_dir, std::string_view job) {
   return std::string(run_dir) + "/checkpoints/" + std::string(job);
 }
 
-std::string checkpoint_folder(const job_spec& job, std::string_view run_dir) {
-  if (!job.checkpoint || job.checkpoint->path.empty())
-    return checkpoint_folder(run_dir, job.name);
+std::string named_folder(const job_spec& job) {
+  if (!job.checkpoint || job.checkpoint->path.empty()) return {};
   return job.checkpoint->path + "/" + job.name;
+}
+
+std::string checkpoint_folder(const job_spec& job, std::string_view run_dir) {
+  auto named = named_folder(job);
+  return named.empty() ? checkpoint_folder(run_dir, job.name) : named;
 }
 
 std::map<std::string, std::string> checkpoint_folders(const cluster_spec& cluster,

@@ -28,6 +28,8 @@ struct checkpoint_id {
   friend auto operator<=>(const checkpoint_id&, const checkpoint_id&) = default;
 };
 
+// Returns FOLDER/JOB where the job names a folder for its checkpoints; empty: it names none.
+std::string named_folder(const job_spec& job);
 // FOLDER/JOB where the job names a folder (jobs.*.checkpoint.path), else
 // RUN_DIR/checkpoints/JOB.
 std::string checkpoint_folder(const job_spec& job, std::string_view run_dir);

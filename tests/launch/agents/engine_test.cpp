@@ -36,7 +36,6 @@ TEST(engine, of_slurm_has_the_nodes_of_the_allocation) {
 TEST(engine, of_kubernetes_has_pods_behind_doors) {
   auto named = cluster(engine_kind::kubernetes);
   named.name = "mine";
-  named.start_timeout_ms = 600'000;
   const auto spec = as_if_on_engine(named, 3);
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(spec->hosts[0].address, "mine-launcher-0-0.mine");
@@ -46,9 +45,12 @@ TEST(engine, of_kubernetes_has_pods_behind_doors) {
   EXPECT_THAT(spec->hosts[2].prefix,
               ElementsAre("tidegate", "relay", "--key-file", "/run/tidegate/key/key", "--wait",
                           "10m", "mine-hosts-0-1.mine"));
+  EXPECT_EQ(spec->start_timeout_ms, 600'000U) << "images have to be loaded";
   const auto here = on_engine(named, {});
   ASSERT_FALSE(here);
   EXPECT_THAT(here.error().message(), HasSubstr("tidegate render kubernetes FILE"));
+  named.name = "My_run";
+  EXPECT_THAT(as_if_on_engine(named, 3).error().message(), HasSubstr("cannot name pods"));
 }
 
 TEST(engine, of_slurm_takes_the_hosts_of_the_file_if_they_are_in_the_allocation) {
