@@ -27,12 +27,12 @@ std::string run_file_name(std::string_view run);
 
 // What is found in a folder of checkpoints and in its record.
 struct claim_remains {
-  bool has_launcher = false;      // one that lives holds the lock
-  bool has_checkpoints = false;   // at least one that has a manifest
+  bool has_launcher = false;         // one that lives holds the lock
+  bool has_checkpoints = false;      // at least one that has a manifest
   std::uint32_t recorded_epoch = 0;  // 0: none
   std::uint32_t last_epoch = 0;      // on record, or of a file of a checkpoint; 0: none
-  std::vector<std::string> runs;  // on record, by their numbers
-  std::string described;          // the run on record, for people; empty: nothing is known
+  std::vector<std::string> runs;     // on record, by their numbers
+  std::string described;             // the run on record, for people; empty: nothing is known
 };
 
 enum class claim_wish : std::uint8_t {

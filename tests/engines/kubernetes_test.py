@@ -28,7 +28,7 @@ KEYS_OF_JOB_SETS = {"network": {"enableDNSHostnames", "subdomain"}, "successPoli
 @unittest.skipUnless(PYTHON, "no Python with the client of Kubernetes is named (TIDEGATE_KUBERNETES_PYTHON)")
 class Kubernetes(EngineTest):
     def setUp(self):
-        self.volume = tempfile.mkdtemp(prefix="claim-", dir="/dev/shm")
+        self.volume = tempfile.mkdtemp(prefix="claim-")
         self.addCleanup(shutil.rmtree, self.volume, ignore_errors=True)
 
     def render(self, spec, *words, expect=0):

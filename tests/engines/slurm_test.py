@@ -71,9 +71,10 @@ class SubmittedRun(SlurmRun):
         return self.hosts.run(1, ["squeue", "--noheader", "--job", self.job, "--format=%T %r"]).split()
 
     def hurry(self):
-        """Slurm has a job that is put back wait for two minutes: anew when its last step has ended."""
-        if self.queued() == ["PENDING", "BeginTime"]:
-            self.hosts.run(1, ["scontrol", "update", f"JobId={self.job}", "StartTime=now"])
+        """Slurm has a job that is put back wait for two minutes: anew when its last step has ended, which the queue's reason
+        need not say yet. A job that has begun meanwhile takes no other time, and needs none."""
+        if self.queued()[:1] == ["PENDING"]:
+            self.hosts.run(1, ["sh", "-c", f"scontrol update JobId={self.job} StartTime=now || true"])
 
     def has_ended(self):
         return self.read("result.json") != "" and not self.queued()
