@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <boost/program_options.hpp>
-
+#include "launch/options/parse_words.hpp"
 #include "launch/text/nearest.hpp"
 #include "launch/text/scalars.hpp"
 #include "runtime/base/limits.hpp"
@@ -20,41 +19,26 @@ using arguments = std::vector<std::string>;
 struct command {
   std::string name;
   command_kind kind;
-  arguments known_options;
   std::string argument = "cluster file";
   std::string example = "cluster.yaml";
 };
 
 const std::vector<command>& commands() {
   static const std::vector<command> all{
-      {.name = "validate",
-       .kind = command_kind::validate,
-       .known_options = {"--device", "--set", "--help"}},
-      {.name = "plan",
-       .kind = command_kind::plan,
-       .known_options = {"--json", "--engine", "--nodes", "--device", "--set", "--help"}},
-      {.name = "launch",
-       .kind = command_kind::launch,
-       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--continue", "--follow",
-                         "--patience", "--device", "--set", "--help"}},
-      {.name = "submit",
-       .kind = command_kind::submit,
-       .known_options = {"--slurm", "--nodes", "--time", "--run-dir", "--sbatch", "--dry-run",
-                         "--device", "--set", "--help"},
-       .example = "--slurm cluster.yaml"},
+      {.name = "validate", .kind = command_kind::validate},
+      {.name = "plan", .kind = command_kind::plan},
+      {.name = "launch", .kind = command_kind::launch},
+      {.name = "submit", .kind = command_kind::submit, .example = "--slurm cluster.yaml"},
       {.name = "export",
        .kind = command_kind::export_model,
-       .known_options = {"--output", "--job", "--list", "--since", "--help"},
        .argument = "run folder",
        .example = "RUN_DIR"},
       {.name = "scale",
        .kind = command_kind::scale,
-       .known_options = {"--job", "--help"},
        .argument = "run folder",
        .example = "RUN_DIR workers=6 shards=3"},
       {.name = "cancel",
        .kind = command_kind::cancel,
-       .known_options = {"--help"},
        .argument = "run folder",
        .example = "RUN_DIR JOB"},
   };
@@ -131,7 +115,6 @@ options::options_description describe(command_kind kind, command_line& into) {
   options::options_description all;
   auto add = all.add_options();
   add("help,h", "");
-  add("arguments", options::value<arguments>()->composing(), "");
   switch (kind) {
     case command_kind::launch:
       add("run-dir", options::value(&into.run_dir), "");
@@ -182,48 +165,21 @@ options::options_description describe(command_kind kind, command_line& into) {
 
 // Parses options of one command; the words that are none of them are returned.
 runtime::expected<arguments> parse_options(const std::string& name, command_kind kind,
-                                           const arguments& known, const arguments& args,
-                                           command_line& into) {
-  namespace style = options::command_line_style;
-  const auto all = describe(kind, into);
-  options::positional_options_description words;
-  words.add("arguments", -1);
-  try {
-    options::variables_map found;
-    options::store(options::command_line_parser(args)
-                       .options(all)
-                       .positional(words)
-                       .style(style::unix_style & ~style::allow_guessing)
-                       .run(),
-                   found);
-    if (found.count("help") != 0) {
-      into.kind = command_kind::help;
-      into.topic = name;
-      return arguments{};
-    }
-    options::notify(found);
-    return found.count("arguments") != 0 ? found["arguments"].as<arguments>() : arguments{};
-  } catch (const options::unknown_option& e) {
-    return bad("tidegate " + name + ": unknown option '" + e.get_option_name() + "'" +
-               did_you_mean(e.get_option_name(), known));
-  } catch (const options::error& e) {
-    return bad("tidegate " + name + ": " + e.what());
-  }
+                                           const arguments& args, command_line& into) {
+  const auto parsed = parse_words(name, describe(kind, into), args);
+  if (!parsed) return runtime::fail(parsed.error());
+  if (parsed->options.count("help") == 0) return parsed->words;
+  into.kind = command_kind::help;
+  into.topic = name;
+  return arguments{};
 }
 
 runtime::expected<command_line> parse_node(const arguments& args) {
-  static const std::vector<command> roles{{.name = "coordinator",
-                                           .kind = command_kind::node_coordinator,
-                                           .known_options = {"--run-dir", "--ready-fd"}},
-                                          {.name = "shard",
-                                           .kind = command_kind::node_shard,
-                                           .known_options = {"--run-dir", "--index"}},
-                                          {.name = "replica",
-                                           .kind = command_kind::node_replica,
-                                           .known_options = {"--run-dir", "--index"}},
-                                          {.name = "aggregator",
-                                           .kind = command_kind::node_aggregator,
-                                           .known_options = {"--run-dir", "--job", "--index"}}};
+  static const std::vector<command> roles{
+      {.name = "coordinator", .kind = command_kind::node_coordinator},
+      {.name = "shard", .kind = command_kind::node_shard},
+      {.name = "replica", .kind = command_kind::node_replica},
+      {.name = "aggregator", .kind = command_kind::node_aggregator}};
   const std::string word = args.size() < 2 ? "" : args[1];
   const auto role = std::find_if(roles.begin(), roles.end(),
                                  [&](const command& entry) { return entry.name == word; });
@@ -234,8 +190,8 @@ runtime::expected<command_line> parse_node(const arguments& args) {
   }
   command_line line;
   line.kind = role->kind;
-  const auto rest = parse_options("node " + word, line.kind, role->known_options,
-                                  arguments(args.begin() + 2, args.end()), line);
+  const auto rest =
+      parse_options("node " + word, line.kind, arguments(args.begin() + 2, args.end()), line);
   if (!rest) return runtime::fail(rest.error());
   if (!rest->empty()) return bad("tidegate node: '" + rest->front() + "' is one word too many");
   return line;
@@ -271,7 +227,7 @@ runtime::expected<command_line> parse_file_command(const command& selected,
                                                    const arguments& args) {
   command_line line;
   line.kind = selected.kind;
-  const auto words = parse_options(selected.name, selected.kind, selected.known_options,
+  const auto words = parse_options(selected.name, selected.kind,
                                    arguments(args.begin() + 1, args.end()), line);
   if (!words) return runtime::fail(words.error());
   if (line.kind == command_kind::help) return line;

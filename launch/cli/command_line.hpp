@@ -1,4 +1,4 @@
-// The command line of `tidegate`. The only user of Boost.Program_options. Pure, any thread.
+// The command line of `tidegate`. Pure, any thread.
 #pragma once
 
 #include <cstdint>

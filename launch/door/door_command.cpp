@@ -2,8 +2,7 @@
 
 #include <iostream>
 
-#include <boost/program_options.hpp>
-
+#include "launch/options/parse_words.hpp"
 #include "launch/text/exit_code.hpp"
 #include "launch/text/scalars.hpp"
 
@@ -82,34 +81,21 @@ bool is_door_command(const words& args) {
 }
 
 runtime::expected<door_command> parse_door_command(const words& args) {
-  namespace style = options::command_line_style;
   if (args.front() == "help") return door_help{};
   const bool is_door = args.front() == "door";
-  options::options_description all;
-  auto add = all.add_options();
+  options::options_description known;
+  auto add = known.add_options();
   add("help,h", "");
-  add("words", options::value<words>()->composing(), "");
   add("key-file", options::value<std::string>(), "");
   if (is_door) add("listen", options::value<std::string>(), "");
   if (!is_door) add("wait", options::value<std::string>(), "");
-  options::positional_options_description rest;
-  rest.add("words", -1);
-  try {
-    options::variables_map found;
-    options::store(options::command_line_parser(words(args.begin() + 1, args.end()))
-                       .options(all)
-                       .positional(rest)
-                       .style(style::unix_style & ~style::allow_guessing)
-                       .run(),
-                   found);
-    options::notify(found);
-    if (found.count("help") != 0) return door_help{};
-    if (found.count("key-file") == 0) return bad(args.front() + ": --key-file FILE is missing");
-    const auto others = found.count("words") != 0 ? found["words"].as<words>() : words();
-    return is_door ? door_of(found, others) : relay_of(found, others);
-  } catch (const options::error& wrong) {
-    return bad(args.front() + ": " + wrong.what());
-  }
+  const auto parsed = parse_words(args.front(), known, words(args.begin() + 1, args.end()));
+  if (!parsed) return runtime::fail(parsed.error());
+  if (parsed->options.count("help") != 0) return door_help{};
+  if (parsed->options.count("key-file") == 0)
+    return bad(args.front() + ": --key-file FILE is missing");
+  return is_door ? door_of(parsed->options, parsed->words)
+                 : relay_of(parsed->options, parsed->words);
 }
 
 int run_door_command(const words& args) {

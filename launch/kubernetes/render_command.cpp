@@ -2,10 +2,9 @@
 
 #include <iostream>
 
-#include <boost/program_options.hpp>
-
 #include "launch/config/read_spec.hpp"
 #include "launch/door/door_key.hpp"
+#include "launch/options/parse_words.hpp"
 #include "launch/text/scalars.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -72,15 +71,13 @@ bool is_render_command(const words& args) {
 }
 
 runtime::expected<render_options> parse_render_command(const words& args) {
-  namespace style = options::command_line_style;
   render_options result;
   result.help = args.front() == "help";
   if (result.help) return result;
   auto& kubernetes = result.kubernetes;
-  options::options_description all;
-  auto add = all.add_options();
-  add("help,h", options::bool_switch(&result.help), "");
-  add("words", options::value<words>()->composing(), "");
+  options::options_description known;
+  auto add = known.add_options();
+  add("help,h", "");
   add("image", options::value(&kubernetes.image), "");
   add("nodes", options::value<std::string>(), "");
   add("claim", options::value(&kubernetes.claim), "");
@@ -89,32 +86,21 @@ runtime::expected<render_options> parse_render_command(const words& args) {
   add("namespace", options::value(&kubernetes.name_space), "");
   add("key-secret", options::value(&kubernetes.key_secret), "");
   add("set", options::value(&result.sets)->composing(), "");
-  options::positional_options_description rest;
-  rest.add("words", -1);
-  try {
-    options::variables_map found;
-    options::store(options::command_line_parser(words(args.begin() + 1, args.end()))
-                       .options(all)
-                       .positional(rest)
-                       .style(style::unix_style & ~style::allow_guessing)
-                       .run(),
-                   found);
-    options::notify(found);
-    if (result.help) return result;
-    const auto given = found.count("words") != 0 ? found["words"].as<words>() : words();
-    if (given.size() != 2 || given.front() != "kubernetes")
-      return bad("allowed: tidegate render kubernetes FILE --image IMAGE [options]");
-    result.file = given.back();
-    if (found.count("resource") != 0)
-      if (auto taken = take_resources(found["resource"].as<words>(), kubernetes); !taken.ok())
-        return runtime::fail(taken);
-    if (found.count("nodes") != 0)
-      if (auto taken = take_nodes(found["nodes"].as<std::string>(), result.nodes); !taken.ok())
-        return runtime::fail(taken);
-    return result;
-  } catch (const options::error& wrong) {
-    return bad(wrong.what());
-  }
+  const auto parsed = parse_words("render", known, words(args.begin() + 1, args.end()));
+  if (!parsed) return runtime::fail(parsed.error());
+  result.help = parsed->options.count("help") != 0;
+  if (result.help) return result;
+  const auto& [found, given] = *parsed;
+  if (given.size() != 2 || given.front() != "kubernetes")
+    return bad("allowed: tidegate render kubernetes FILE --image IMAGE [options]");
+  result.file = given.back();
+  if (found.count("resource") != 0)
+    if (auto taken = take_resources(found["resource"].as<words>(), kubernetes); !taken.ok())
+      return runtime::fail(taken);
+  if (found.count("nodes") != 0)
+    if (auto taken = take_nodes(found["nodes"].as<std::string>(), result.nodes); !taken.ok())
+      return runtime::fail(taken);
+  return result;
 }
 
 exit_code run_render_command(const words& args) {

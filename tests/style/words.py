@@ -23,10 +23,12 @@ PHRASES = [
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*',
                    re.DOTALL)
+NOT_OURS = ".what()"  # the standard library's name for the message of an exception
 
 
 def pronouns_in(text: str) -> list[str]:
     """The identifiers of a C++ source that are pronouns, members with their trailing underscore included."""
+    text = text.replace(NOT_OURS, "")
     return [token.group() for token in TOKEN.finditer(text) if token.group().rstrip("_") in PRONOUNS]
 
 
