@@ -27,14 +27,4 @@ runtime::expected<runtime::unique_fd> connect_proven(const std::string& host,
                                                      std::uint16_t port,
                                                      const control_options& options);
 
-// A non-blocking socket that listens on this address alone. `port` 0: the system chooses.
-// Errors: unavailable (the address is not of this host, or the port in use).
-runtime::expected<runtime::unique_fd> listen_on(const std::string& host, std::uint16_t port);
-
-// The port that a socket is bound to; 0: none.
-std::uint16_t port_of(int socket) noexcept;
-
-// No delay, and an end within options.unreachable_ms when the other host is gone.
-void set_options(int connection, const control_options& options) noexcept;
-
 }  // namespace tidegate::actors

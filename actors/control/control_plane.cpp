@@ -12,6 +12,7 @@
 
 #include "actors/control/errors.hpp"
 #include "actors/control/gate.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 
 namespace tidegate::actors {
 
@@ -96,9 +97,9 @@ class proving_middleman final : public caf::io::middleman_actor_impl {
   caf::expected<caf::io::doorman_ptr> open(std::uint16_t port, const char* address,
                                            bool /*reuse*/) override {
     const std::string host(address != nullptr ? address : "127.0.0.1");
-    auto listener = listen_on(host, port);
+    auto listener = runtime::listen_on(host, port);
     if (!listener) return to_error(listener.error());
-    const auto bound = port_of(listener->get());
+    const auto bound = runtime::port_of(listener->get());
     auto gate = control_gate::open(std::move(*listener), options_);
     if (!gate) return to_error(gate.error());
     const int proven = (*gate)->release_proven();

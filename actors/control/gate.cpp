@@ -15,6 +15,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 
 namespace tidegate::actors {
 
@@ -164,7 +165,7 @@ void control_gate::hear(connection_gate::slot from) {
 
 void control_gate::hand_on(unique_fd connection, const runtime::digest& confirmation) {
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.get(), nullptr);
-  set_options(connection.get(), options_);
+  runtime::set_options(connection.get(), options_.unreachable_ms);
   if (!send_whole(connection.get(), confirmation)) return;
   const int number = connection.get();
   if (::send(handed_.get(), &number, sizeof number, MSG_NOSIGNAL) == sizeof number)

@@ -12,6 +12,7 @@
 #include "launch/door/door_command.hpp"
 #include "launch/kubernetes/render_command.hpp"
 #include "launch/simulate/simulate.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 
 namespace {
 
@@ -85,9 +86,9 @@ control_options options_of(const agent_link_options& options) {
 
 runtime::expected<std::unique_ptr<agent_door>> listen_for_agents(
     const std::string& host, std::uint16_t port, const agent_link_options& options) {
-  auto listener = tidegate::actors::listen_on(host, port);
+  auto listener = runtime::listen_on(host, port);
   if (!listener) return runtime::fail(listener.error());
-  const auto bound = tidegate::actors::port_of(listener->get());
+  const auto bound = runtime::port_of(listener->get());
   auto gate = control_gate::open(std::move(*listener), options_of(options));
   if (!gate) return runtime::fail(gate.error());
   return std::make_unique<gate_door>(std::move(*gate), bound);

@@ -19,6 +19,7 @@
 #include "policies/model/millisecond.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 
 namespace tidegate::launch {
 
@@ -167,9 +168,9 @@ int run_door(const door_options& options) {
   if (!place) return refuse(place.error());
   const auto program = own_program();
   if (!program) return refuse(program.error());
-  auto listener = listen_at(*place);
+  auto listener = runtime::listen_on(place->host, place->port);
   if (!listener && options.listen == door_options().listen)
-    listener = listen_at({.host = "0.0.0.0", .port = place->port});  // a system without IPv6
+    listener = runtime::listen_on("0.0.0.0", place->port);  // a system without IPv6
   if (!listener) return refuse(listener.error());
   spawn_request agent;
   agent.program = *program;

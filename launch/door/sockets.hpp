@@ -22,9 +22,6 @@ inline constexpr std::uint16_t door_port_default = 7077;
 runtime::expected<socket_place> parse_place(const std::string& text);
 std::string to_string(const socket_place& place);
 
-// Listens there, port 0: at one that the system chooses. Errors: unavailable (no such address
-// on this host, or the port is in use), io_error.
-runtime::expected<runtime::unique_fd> listen_at(const socket_place& place);
 // Returns where a socket is bound.
 socket_place place_of(int socket);
 // Returns a connection that has come, and from where; an invalid descriptor: nobody has come,

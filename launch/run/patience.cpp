@@ -5,14 +5,12 @@
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
-#include <memory>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/file.h>
 
 #include "policies/model/millisecond.hpp"
-#include "runtime/base/unique_fd.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 
 namespace tidegate::launch {
 
@@ -38,12 +36,9 @@ Answer await(std::uint32_t patience_ms, const std::function<Answer()>& ask,
 }
 
 status find_address(const policies::host_spec& host) {
-  addrinfo* found = nullptr;
-  const int code = ::getaddrinfo(host.address.c_str(), nullptr, nullptr, &found);
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
-  if (code == 0) return {};
-  return {errc::unavailable, "host " + host.name + ": its address '" + host.address +
-                                 "' is not known: " + ::gai_strerror(code)};
+  const auto found = runtime::resolve(host.address, 0);
+  if (found) return {};
+  return {found.error().code(), "host " + host.name + ": " + found.error().message()};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ PROJECT = {
     "runtime/heartbeat": [BASE],
     "runtime/memory": [BASE],
     "runtime/process": [BASE],
+    "runtime/sockets": [BASE],
     "runtime/storage": [BASE],
     "runtime/transport": [BASE, "runtime/memory"],
     "runtime/ucx": [*TRANSPORT, "runtime/process"],
@@ -66,7 +67,7 @@ PROJECT = {
                       "policies", "actors/seam", "actors/shard", "actors/store"],
     "actors/device": [*TRANSPORT, "runtime/kernels", "runtime/optimizers", "runtime/device", *COMMON,
                       "policies/worker"],
-    "actors/control": [*TRANSPORT, *COMMON, "actors/seam", "actors/membership", "actors/environment"],
+    "actors/control": [*TRANSPORT, "runtime/sockets", *COMMON, "actors/seam", "actors/membership", "actors/environment"],
     "actors/reactor": [*TRANSPORT, "runtime/process", *COMMON, "actors/seam", "actors/environment", "actors/control"],
     "actors/session": ["runtime", "include", *COMMON, "policies/worker", "actors/seam", "actors/client",
                        "actors/environment", "actors/store", "actors/device", "actors/control", "actors/reactor"],
@@ -77,21 +78,22 @@ PROJECT = {
     # The launcher's shells, which the simulator runs, too.
     "launch/shell": [BASE, *COMMON, "policies/launcher", "policies/agent"],
     "launch/text": [BASE, "policies/model"],
+    "launch/options": [BASE, "policies/model", "launch/text"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
     "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/agent", "policies/launcher",
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
     "launch/agents": [BASE, "runtime/process", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
-    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
+    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.
-    "launch/door": [BASE, "policies/model", "launch/text", "launch/config", "launch/plan", "launch/processes"],
+    "launch/door": [BASE, "runtime/sockets", "policies/model", "launch/text", "launch/options", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate render kubernetes`: a cluster file as objects of another system.
-    "launch/kubernetes": [BASE, *COMMON, "launch/text", "launch/config", "launch/agents", "launch/door"],
+    "launch/kubernetes": [BASE, *COMMON, "launch/text", "launch/options", "launch/config", "launch/agents", "launch/door"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
                      "launch/processes", "launch/run"],
@@ -104,7 +106,7 @@ PROJECT = {
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
     "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],
-    "launch/cli": [BASE, "runtime/heartbeat", "runtime/storage", *COMMON, "actors/environment", "actors/control",
+    "launch/cli": [BASE, "runtime/heartbeat", "runtime/sockets", "runtime/storage", *COMMON, "actors/environment", "actors/control",
                    "actors/node", "launch"],
 
     # What an example includes must be there for a user who has only the installed package.
@@ -122,7 +124,8 @@ OWNED = {
     "ucs/": ["runtime/ucx"],
     "uct/": ["runtime/ucx"],
     "yaml-cpp/": ["launch/config", "launch/kubernetes"],
-    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door", "launch/kubernetes"],
+    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door", "launch/kubernetes",
+                              "launch/options"],
     "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],
     "nanobind/": ["python"],
     "Eigen/": ["examples"],

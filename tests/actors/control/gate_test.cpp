@@ -14,6 +14,7 @@
 
 #include "actors/control/system.hpp"
 #include "actors/node/coordinator_actor.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
 #include "tests/support/local_cluster.hpp"
 
 namespace tidegate::actors {
@@ -41,9 +42,9 @@ bool is_readable(int fd) {
 class control_gate_test : public testing::Test {
  protected:
   void SetUp() override {
-    auto listener = listen_on("127.0.0.1", 0);
+    auto listener = runtime::listen_on("127.0.0.1", 0);
     ASSERT_TRUE(listener) << listener.error().message();
-    port = port_of(listener->get());
+    port = runtime::port_of(listener->get());
     ASSERT_NE(port, 0);
     auto opened = control_gate::open(std::move(*listener), of_run);
     ASSERT_TRUE(opened) << opened.error().message();
@@ -140,11 +141,11 @@ TEST_F(control_gate_test, closes_the_port_at_its_end) {
 
 // What listens at the port of a coordinator that has died.
 TEST(control_connection, gives_up_a_listener_that_proves_nothing) {
-  auto listener = listen_on("127.0.0.1", 0);
+  auto listener = runtime::listen_on("127.0.0.1", 0);
   ASSERT_TRUE(listener);
   auto options = of_run;
   options.connect_ms = 100;
-  const auto port = port_of(listener->get());
+  const auto port = runtime::port_of(listener->get());
   const auto silent = connect_proven("127.0.0.1", port, options);
   ASSERT_FALSE(silent);
   EXPECT_THAT(silent.error().message(), HasSubstr("it listens and says nothing"));
@@ -174,13 +175,13 @@ TEST(control_connection, gives_up_a_listener_that_proves_nothing) {
 }
 
 TEST(control_connection, says_why_it_cannot_listen) {
-  const auto taken = listen_on("127.0.0.1", 0);
+  const auto taken = runtime::listen_on("127.0.0.1", 0);
   ASSERT_TRUE(taken);
-  const auto again = listen_on("127.0.0.1", port_of(taken->get()));
+  const auto again = runtime::listen_on("127.0.0.1", runtime::port_of(taken->get()));
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), errc::unavailable);
   EXPECT_THAT(again.error().message(), HasSubstr("Address already in use"));
-  EXPECT_FALSE(listen_on("192.0.2.77", 0)) << "not of this host";
+  EXPECT_FALSE(runtime::listen_on("192.0.2.77", 0)) << "not of this host";
 }
 
 // Two processes of CAF in one: the coordinator's and another's.

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/sockets/tcp_socket.hpp"
+
 namespace tidegate::launch {
 namespace {
 
@@ -25,7 +27,7 @@ TEST(sockets, places_have_hosts_and_ports) {
 }
 
 TEST(sockets, meet) {
-  const auto listener = listen_at({.host = "127.0.0.1", .port = 0});
+  const auto listener = runtime::listen_on("127.0.0.1", 0);
   ASSERT_TRUE(listener) << listener.error().message();
   std::string peer;
   EXPECT_FALSE(accept_from(listener->get(), peer)) << "nobody has come";
@@ -37,11 +39,13 @@ TEST(sockets, meet) {
   ASSERT_EQ(::poll(&waited, 1, 10'000), 1);
   EXPECT_TRUE(accept_from(listener->get(), peer));
   EXPECT_EQ(peer, to_string(place_of(there->get())));
-  EXPECT_EQ(listen_at(place).error().code(), runtime::errc::unavailable) << "it is in use";
+  EXPECT_EQ(runtime::listen_on(place.host, place.port).error().code(),
+            runtime::errc::unavailable)
+      << "it is in use";
 }
 
 TEST(sockets, say_where_nobody_listens) {
-  const auto unused = place_of(listen_at({.host = "127.0.0.1", .port = 0})->get());
+  const auto unused = place_of(runtime::listen_on("127.0.0.1", 0)->get());
   EXPECT_THAT(connect_to(unused, 1000).error().message(),
               testing::HasSubstr(to_string(unused) + ": Connection refused"));
   EXPECT_THAT(connect_to({.host = "no.such.name.invalid", .port = 1}, 1000).error().message(),

@@ -21,7 +21,7 @@ TEST(patience, waits_for_names_for_so_long) {
   EXPECT_TRUE(await_names(with_host("127.0.0.1"), 1000).ok());
   const auto unknown = await_names(with_host("no.such.name.invalid"), 1);
   EXPECT_EQ(unknown.code(), runtime::errc::unavailable);
-  EXPECT_THAT(unknown.message(), HasSubstr("host green: its address 'no.such.name.invalid'"));
+  EXPECT_THAT(unknown.message(), HasSubstr("host green: the address 'no.such.name.invalid'"));
   EXPECT_TRUE(await_names(with_host("no.such.name.invalid"), 0).ok()) << "nobody asks";
 }
 
