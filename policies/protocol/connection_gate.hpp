@@ -1,7 +1,5 @@
 // The gate decides which connections the coordinator's control port lets in. A connection is a
-// stranger until it has proven the run's token (handshake.hpp). There is room for a number of
-// strangers, and each has a time limit. When the room is full, the stranger that has waited
-// longest leaves for the next; so silent connections keep nobody out.
+// stranger until it has proven the run's token (handshake.hpp), and waits in a stranger_room.
 //
 // A core: the shell accepts, reads, sends and closes. It allocates when it is made and never
 // for a stranger. Times are nanoseconds of a clock that never goes back. One thread.
@@ -13,22 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "policies/model/millisecond.hpp"
 #include "policies/protocol/handshake.hpp"
+#include "runtime/base/stranger_room.hpp"
 
 namespace tidegate::policies {
 
-struct gate_limits {
-  std::size_t strangers_max = 256;
-  std::int64_t handshake_ns = 2'000 * millisecond;
-  // When the room is full, a stranger has at least this long.
-  std::int64_t crowded_ns = 100 * millisecond;
-  // Connections that are accepted per second in the long run, and at once.
-  std::uint32_t accepted_per_second = 2'000;
-  std::uint32_t accepted_at_once = 1'024;
-  // The count of the refused is reported at most once in this time.
-  std::int64_t report_ns = 10'000 * millisecond;
-};
+using gate_limits = runtime::stranger_limits;
 
 struct gate_counters {
   std::uint64_t accepted = 0;
@@ -45,13 +33,13 @@ struct gate_counters {
 
 class connection_gate {
  public:
-  using slot = std::uint32_t;  // below gate_limits::strangers_max
+  using slot = runtime::stranger_room::slot;
 
   connection_gate(std::uint64_t token, const gate_limits& limits = {});
 
   // Returns true if a connection may be accepted now. Otherwise next_deadline() says when to
   // ask again.
-  bool may_accept(std::int64_t now);
+  bool may_accept(std::int64_t now) { return room_.may_accept(now); }
   // Returns the stranger whose place the next connection takes; its slot is free, and the shell
   // closes its connection. Returns nothing if there is room.
   std::optional<slot> make_room();
@@ -68,7 +56,7 @@ class connection_gate {
                            runtime::digest& confirmation);
   // The system has no descriptor or memory for another connection: none is accepted for a
   // while.
-  void accept_failed(std::int64_t now) noexcept;
+  void accept_failed(std::int64_t now) noexcept { room_.accept_failed(now); }
   // The stranger has closed its connection, or the connection broke: its slot is free.
   void departed(slot from);
   // Appends the strangers whose time is up. Their slots are free, and the shell closes their
@@ -76,38 +64,23 @@ class connection_gate {
   void expire(std::int64_t now, std::vector<slot>& late);
   // Returns when expire(), may_accept() or report() has something new; nothing if only after
   // another event.
-  std::optional<std::int64_t> next_deadline() const;
+  std::optional<std::int64_t> next_deadline() const {
+    return room_.next_deadline(counters_.refused());
+  }
   // Returns how many connections have been refused so far, if that number has risen since the
   // last report and it is time for another.
   std::optional<std::uint64_t> report(std::int64_t now);
 
-  std::size_t strangers() const noexcept { return strangers_; }
+  std::size_t strangers() const noexcept { return room_.strangers(); }
   const gate_counters& counters() const noexcept { return counters_; }
 
  private:
-  struct stranger {
-    listener_handshake handshake;
-    std::int64_t since = 0;
-    bool present = false;
-  };
+  void leave(slot leaver) { room_.leave(leaver); }
 
-  bool is_full() const noexcept { return strangers_ == waiting_.size(); }
-  // Precondition: there are some.
-  slot oldest() const noexcept;
-  void leave(slot leaver) noexcept;
-  std::int64_t accept_interval() const noexcept;
-
-  gate_limits limits_;
   std::uint64_t token_;
-  std::vector<stranger> waiting_;
-  std::size_t strangers_ = 0;
+  runtime::stranger_room room_;
+  std::vector<listener_handshake> handshakes_;  // by slot
   gate_counters counters_;
-  // A connection may be accepted from then on; it lies back as far as several may come at once.
-  std::int64_t accept_from_ = 0;
-  bool waits_to_accept_ = false;
-  std::int64_t accept_at_ = 0;
-  std::uint64_t reported_ = 0;
-  std::int64_t report_from_ = 0;
 };
 
 }  // namespace tidegate::policies

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "policies/model/millisecond.hpp"
+
 namespace tidegate::policies {
 namespace {
 
