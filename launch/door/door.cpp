@@ -124,7 +124,8 @@ class door_loop {
         refuse(*oldest_stranger(), "others came");
         sessions_.erase(oldest_stranger());
       }
-      auto channel = tls_channel::begin(std::move(connection), tls_side::server, key_);
+      auto channel =
+          runtime::tls_channel::begin(std::move(connection), runtime::tls_side::server, key_);
       if (channel) sessions_.emplace_back(std::move(*channel), peer, agent_, now);
     }
   }

@@ -42,8 +42,8 @@ bool may_come_later(ssize_t result) {
 
 }  // namespace
 
-door_session::door_session(tls_channel channel, std::string peer, const spawn_request& agent,
-                           std::int64_t now)
+door_session::door_session(runtime::tls_channel channel, std::string peer,
+                           const spawn_request& agent, std::int64_t now)
     : channel_(std::move(channel)),
       peer_(std::move(peer)),
       request_(agent),

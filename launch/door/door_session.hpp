@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "launch/door/tls_channel.hpp"
 #include "launch/processes/spawn.hpp"
+#include "runtime/sockets/tls_channel.hpp"
 
 namespace tidegate::launch {
 
 class door_session {
  public:
   // `agent`: starts it; its input and output are the session's to give. `peer`: for people.
-  door_session(tls_channel channel, std::string peer, const spawn_request& agent,
+  door_session(runtime::tls_channel channel, std::string peer, const spawn_request& agent,
                std::int64_t now);
 
   bool is_proven() const noexcept { return channel_.is_proven(); }
@@ -47,7 +47,7 @@ class door_session {
   void take_end(std::int64_t now);
   void say(const std::string& text) { channel_.send(text); }
 
-  tls_channel channel_;
+  runtime::tls_channel channel_;
   std::string peer_;
   spawn_request request_;
   std::int64_t since_ = 0;

@@ -11,9 +11,9 @@
 #include "launch/door/door_key.hpp"
 #include "launch/door/door_messages.hpp"
 #include "launch/door/sockets.hpp"
-#include "launch/door/tls_channel.hpp"
 #include "policies/model/millisecond.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/sockets/tls_channel.hpp"
 
 namespace tidegate::launch {
 
@@ -46,7 +46,7 @@ runtime::expected<runtime::unique_fd> connect_in_time(const socket_place& place,
 
 class relay_loop {
  public:
-  explicit relay_loop(tls_channel channel) : channel_(std::move(channel)) {}
+  explicit relay_loop(runtime::tls_channel channel) : channel_(std::move(channel)) {}
 
   runtime::status prove() {
     const auto until = runtime::steady_now() + prove_ms * millisecond;
@@ -98,7 +98,7 @@ class relay_loop {
     return taken;
   }
 
-  tls_channel channel_;
+  runtime::tls_channel channel_;
   bool has_input_ended_ = false;
   std::optional<int> code_;
 };
@@ -114,7 +114,8 @@ int run_relay(const relay_options& options) {
   auto connection = connect_in_time(*place, options.wait_ms);
   if (!connection)
     return complain(refused, "no door is open there: " + connection.error().message());
-  auto channel = tls_channel::begin(std::move(*connection), tls_side::client, *key);
+  auto channel =
+      runtime::tls_channel::begin(std::move(*connection), runtime::tls_side::client, *key);
   if (!channel) return complain(refused, channel.error().message());
   relay_loop loop(std::move(*channel));
   if (const auto proven = loop.prove(); !proven.ok())

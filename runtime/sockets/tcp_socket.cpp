@@ -1,6 +1,7 @@
 #include "runtime/sockets/tcp_socket.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -52,17 +53,24 @@ bool is_ready(int socket, short events, std::uint32_t within_ms) {
   }
 }
 
-expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms) {
+expected<unique_fd> begin_connection(const addrinfo& address) {
   auto connection = new_socket(address);
   if (!connection)
     return fail(errc::io_error, std::string("a socket: ") + std::strerror(errno));
-  if (::connect(connection.get(), address.ai_addr, address.ai_addrlen) == 0) return connection;
-  if (errno != EINPROGRESS) return fail(errc::unavailable, std::strerror(errno));
-  if (!is_ready(connection.get(), POLLOUT, within_ms))
+  if (::connect(connection.get(), address.ai_addr, address.ai_addrlen) != 0 &&
+      errno != EINPROGRESS)
+    return fail(errc::unavailable, std::strerror(errno));
+  return connection;
+}
+
+expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms) {
+  auto connection = begin_connection(address);
+  if (!connection) return connection;
+  if (!is_ready(connection->get(), POLLOUT, within_ms))
     return fail(errc::unavailable, "no answer in time");
   int code = 0;
   socklen_t size = sizeof code;
-  ::getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+  ::getsockopt(connection->get(), SOL_SOCKET, SO_ERROR, &code, &size);
   if (code != 0) return fail(errc::unavailable, std::strerror(code));
   return connection;
 }
@@ -96,6 +104,17 @@ std::uint16_t port_of(int socket) noexcept {
   if (bound.ss_family == AF_INET6)
     return ntohs(reinterpret_cast<const sockaddr_in6&>(bound).sin6_port);
   return 0;
+}
+
+std::string ip_of(int socket) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  std::array<char, NI_MAXHOST> text{};
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&bound), size, text.data(), text.size(),
+                    nullptr, 0, NI_NUMERICHOST) != 0)
+    return {};
+  return text.data();
 }
 
 void set_options(int connection, std::uint32_t unreachable_ms) noexcept {

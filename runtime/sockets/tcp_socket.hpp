@@ -18,6 +18,9 @@ using socket_addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 // unavailable.
 expected<socket_addresses> resolve(const std::string& host, std::uint16_t port, int flags = 0);
 
+// Begins to connect and does not wait: the socket can be written once it is connected, or has
+// an error then (SO_ERROR). Errors: unavailable, io_error (no descriptor).
+expected<unique_fd> begin_connection(const addrinfo& address);
 // Connects, and blocks for `within_ms` at most. Errors: unavailable, io_error (no descriptor).
 expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms);
 
@@ -27,6 +30,9 @@ expected<unique_fd> listen_on(const std::string& host, std::uint16_t port);
 
 // The port that a socket is bound to; 0: none.
 std::uint16_t port_of(int socket) noexcept;
+
+// Returns the IP address that a socket is bound to; empty: none.
+std::string ip_of(int socket);
 
 // Waits until the socket is ready for these events of poll(2). Returns false if it is not
 // within so long.

@@ -14,7 +14,7 @@
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::runtime {
 
 enum class tls_side : std::uint8_t { client, server };
 
@@ -24,8 +24,7 @@ class tls_channel {
   static constexpr std::size_t received_bytes_max = std::size_t{1} << 20U;
 
   // `connection` does not block. Errors: io_error (no memory).
-  static runtime::expected<tls_channel> begin(runtime::unique_fd connection, tls_side side,
-                                              const runtime::digest& key);
+  static expected<tls_channel> begin(unique_fd connection, tls_side side, const digest& key);
   tls_channel(tls_channel&&) noexcept;
   tls_channel& operator=(tls_channel&&) noexcept;
   ~tls_channel();
@@ -39,7 +38,7 @@ class tls_channel {
   // Goes on with the handshake, sends, and receives. Errors: refused (the peer has another key,
   // or speaks something else), unavailable (the connection has ended, or broken; what has
   // arrived before is in received()).
-  runtime::status advance();
+  status advance();
   // Returns true once the peer has proven the key.
   bool is_proven() const noexcept;
 
@@ -53,11 +52,11 @@ class tls_channel {
   struct state;
   explicit tls_channel(std::unique_ptr<state> content);
 
-  runtime::status shake_hands();
-  runtime::status flush();
-  runtime::status receive();
+  status shake_hands();
+  status flush();
+  status receive();
 
   std::unique_ptr<state> state_;
 };
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::runtime

@@ -1,5 +1,5 @@
 // Both ends of a channel in one thread, over a pair of sockets.
-#include "launch/door/tls_channel.hpp"
+#include "runtime/sockets/tls_channel.hpp"
 
 #include <array>
 #include <csignal>
@@ -11,25 +11,22 @@
 
 #include <gmock/gmock.h>
 
-#include "launch/door/door_key.hpp"
-
-namespace tidegate::launch {
+namespace tidegate::runtime {
 namespace {
 
-using runtime::errc;
-using runtime::status;
-
-runtime::digest key(char last) {
-  return *door_key_of("0123456789abcdef0123456789abcde" + std::string(1, last));
+digest key(char last) {
+  digest drawn{};
+  drawn.back() = static_cast<std::byte>(last);
+  return drawn;
 }
 
 class channels : public testing::Test {
  protected:
   channels() { std::signal(SIGPIPE, SIG_IGN); }  // as doors and relays do
-  void connect(const runtime::digest& clients, const runtime::digest& servers) {
+  void connect(const digest& clients, const digest& servers) {
     const auto ends = sockets();
-    auto near = tls_channel::begin(runtime::unique_fd(ends[0]), tls_side::client, clients);
-    auto far = tls_channel::begin(runtime::unique_fd(ends[1]), tls_side::server, servers);
+    auto near = tls_channel::begin(unique_fd(ends[0]), tls_side::client, clients);
+    auto far = tls_channel::begin(unique_fd(ends[1]), tls_side::server, servers);
     ASSERT_TRUE(near && far);
     client.emplace(std::move(*near));
     server.emplace(std::move(*far));
@@ -83,7 +80,7 @@ TEST_F(channels, refuse_what_is_no_handshake) {
         std::string("\x16\x03\x01\x00\x05hello", 10)}) {
     connect(key('1'), key('1'));
     const auto ends = sockets();
-    auto far = tls_channel::begin(runtime::unique_fd(ends[1]), tls_side::server, key('1'));
+    auto far = tls_channel::begin(unique_fd(ends[1]), tls_side::server, key('1'));
     ASSERT_EQ(::write(ends[0], said.data(), said.size()), static_cast<ssize_t>(said.size()));
     ::shutdown(ends[0], SHUT_WR);
     status result;
@@ -98,8 +95,8 @@ TEST_F(channels, refuse_what_is_no_handshake) {
 TEST_F(channels, hide_what_they_carry) {
   const auto near = sockets();
   const auto far = sockets();
-  auto client_end = tls_channel::begin(runtime::unique_fd(near[0]), tls_side::client, key('1'));
-  auto server_end = tls_channel::begin(runtime::unique_fd(far[0]), tls_side::server, key('1'));
+  auto client_end = tls_channel::begin(unique_fd(near[0]), tls_side::client, key('1'));
+  auto server_end = tls_channel::begin(unique_fd(far[0]), tls_side::server, key('1'));
   const std::string secret = "the token of the run is 17";
   client_end->send(secret);
   std::string wire;
@@ -141,4 +138,4 @@ TEST_F(channels, keep_no_more_than_a_limit_of_what_nobody_takes) {
 }
 
 }  // namespace
-}  // namespace tidegate::launch
+}  // namespace tidegate::runtime

@@ -1,4 +1,4 @@
-#include "launch/door/tls_channel.hpp"
+#include "runtime/sockets/tls_channel.hpp"
 
 #include <array>
 #include <cerrno>
@@ -11,12 +11,9 @@
 
 #include "runtime/base/assert.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::runtime {
 
 namespace {
-
-using runtime::errc;
-using runtime::status;
 
 constexpr std::string_view identity = "tidegate-door-1";
 constexpr const char* suite = "TLS_AES_256_GCM_SHA384";
@@ -24,7 +21,7 @@ constexpr std::array<unsigned char, 2> suite_number = {0x13, 0x02};
 
 // OpenSSL takes an external key as a session of its own making.
 SSL_SESSION* session_of(SSL* connection) {
-  const auto& key = *static_cast<const runtime::digest*>(SSL_get_app_data(connection));
+  const auto& key = *static_cast<const digest*>(SSL_get_app_data(connection));
   auto* session = SSL_SESSION_new();
   const auto* cipher = SSL_CIPHER_find(connection, suite_number.data());
   const bool done =
@@ -65,8 +62,8 @@ std::string last_error() {
 }  // namespace
 
 struct tls_channel::state {
-  runtime::unique_fd fd;
-  runtime::digest key{};
+  unique_fd fd;
+  digest key{};
   std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{nullptr, SSL_CTX_free};
   std::unique_ptr<SSL, decltype(&SSL_free)> connection{nullptr, SSL_free};
   bool is_proven = false;
@@ -81,8 +78,8 @@ tls_channel::tls_channel(tls_channel&&) noexcept = default;
 tls_channel& tls_channel::operator=(tls_channel&&) noexcept = default;
 tls_channel::~tls_channel() = default;
 
-runtime::expected<tls_channel> tls_channel::begin(runtime::unique_fd connection, tls_side side,
-                                                  const runtime::digest& key) {
+expected<tls_channel> tls_channel::begin(unique_fd connection, tls_side side,
+                                         const digest& key) {
   auto content = std::make_unique<state>();
   content->fd = std::move(connection);
   content->key = key;
@@ -105,7 +102,7 @@ runtime::expected<tls_channel> tls_channel::begin(runtime::unique_fd connection,
            SSL_set_app_data(content->connection.get(), &content->key) == 1 &&
            SSL_set_fd(content->connection.get(), content->fd.get()) == 1;
   }
-  if (!done) return runtime::fail(errc::io_error, "TLS: " + last_error());
+  if (!done) return fail(errc::io_error, "TLS: " + last_error());
   if (is_client)
     SSL_set_connect_state(content->connection.get());
   else
@@ -206,4 +203,4 @@ status tls_channel::receive() {
   return {};
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::runtime
