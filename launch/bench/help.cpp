@@ -39,7 +39,8 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --shards S         default 1
   --bytes LIST       gradient of one worker, as in 4096 or 4MiB,64MiB; default 4MiB,16MiB,64MiB
   --optimizer O      @OPTIMIZERS@; default sgd
-  --transport T      auto, shm, tcp, rdma; default auto
+  --transport T      auto, shm, tcp, ucx, rdma; default auto
+  --encrypt E        true: what crosses between processes is encrypted; default false
   --hosts A,B        workers on host A, where this command runs, and shards on host B: for each
                      its address, then perhaps the command that starts its processes, as in
                      '10.0.0.1,10.0.0.2 ip netns exec b'
@@ -68,7 +69,8 @@ constexpr const char* latency = R"(tidegate bench latency [options]
 An exchange of one worker with one shard, again and again: p50, p90, p99 and max of the round trip.
 
   --bytes LIST       default 4KiB
-  --transport T      auto, shm, tcp, rdma; default auto
+  --transport T      auto, shm, tcp, ucx, rdma; default auto
+  --encrypt E        true: what crosses between processes is encrypted; default false
   --hosts A,B        as in tidegate bench exchange
   --iterations N     default 2000
   --warmup N         default 200
@@ -153,7 +155,7 @@ and pushed once.
   --workers W        1 to 64; a cluster is measured where this or one of the next is given
   --shards S         default 1
   --replicas R       as in tidegate bench exchange
-  --transport T      auto, shm, tcp, rdma; default auto
+  --transport T      auto, shm, tcp, ucx, rdma; default auto
   --hosts A,B        as in tidegate bench exchange
   --warmup N         rounds before, not counted; default 3
   --pin WHERE        as in tidegate bench exchange

@@ -40,13 +40,13 @@ const std::vector<subject_words>& subjects() {
   static const std::vector<subject_words> all{
       {.name = "exchange",
        .measured = subject::exchange,
-       .known = {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
-                 "iterations", "warmup", "repeat", "tables", "chunk", "pin", "share", "device",
-                 "json", "svg"}},
+       .known = {"workers", "shards", "bytes", "optimizer", "transport", "encrypt", "hosts",
+                 "replicas", "iterations", "warmup", "repeat", "tables", "chunk", "pin",
+                 "share", "device", "json", "svg"}},
       {.name = "latency",
        .measured = subject::latency,
-       .known = {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "device",
-                 "json"}},
+       .known = {"bytes", "transport", "encrypt", "hosts", "iterations", "warmup", "pin",
+                 "device", "json"}},
       {.name = "roofline",
        .measured = subject::roofline,
        .known = {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
@@ -194,6 +194,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
     return set_word(option, text, launch::dense_optimizer_words, into.optimizer);
   if (option == "transport")
     return set_word(option, text, launch::transport_words, into.transport);
+  if (option == "encrypt") return set_word(option, text, launch::truth_words, into.encrypt);
   if (option == "hosts") return set_hosts(text, into.hosts);
   if (option == "replicas")
     return set_count(option, text, 0, policies::group_size_max - 1, into.replicas);

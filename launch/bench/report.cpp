@@ -38,6 +38,7 @@ json setting(const char* kind, const bench_options& options) {
            {"replicas", options.replicas},
            {"optimizer", launch::word(launch::optimizer_words, options.optimizer)},
            {"transport", launch::word(launch::transport_words, options.transport)},
+           {"encrypt", options.encrypt},
            {"tables", options.tables},
            {"repeat", options.repeats},
            {"device", options.device},

@@ -86,7 +86,7 @@ TEST(bench_options, says_what_is_allowed) {
   EXPECT_THAT(reply_code_of({"exchange", "--optimizer", "lion"}),
               HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw, assign, proximal"));
   EXPECT_THAT(reply_code_of({"exchange", "--transport", "udp"}),
-              HasSubstr("auto, shm, tcp, rdma"));
+              HasSubstr("auto, shm, tcp, ucx, rdma"));
   EXPECT_THAT(reply_code_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));
   EXPECT_THAT(reply_code_of({"latency", "--hosts", "10.0.0.1,"}), HasSubstr("two hosts"));
   EXPECT_THAT(reply_code_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
