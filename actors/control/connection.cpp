@@ -5,12 +5,16 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
+#include <span>
+#include <string_view>
 #include <sys/socket.h>
+#include <utility>
 
 #include "policies/model/millisecond.hpp"
 #include "policies/protocol/handshake.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
+#include "runtime/sockets/tls_tunnels.hpp"
 
 namespace tidegate::actors {
 
@@ -57,6 +61,17 @@ status prove(int connection, const control_options& options) {
 
 }  // namespace
 
+expected<unique_fd> under_tls(unique_fd connection, runtime::tls_side side,
+                              const std::string& peer, const control_options& options) {
+  if (!options.encrypt) return connection;
+  constexpr std::string_view label = "tidegate control plane";
+  const auto key = runtime::hmac_sha256(std::as_bytes(std::span(&options.token, 1)),
+                                        std::as_bytes(std::span(label)));
+  auto channel = runtime::tls_channel::begin(std::move(connection), side, key);
+  if (!channel) return fail(channel.error());
+  return runtime::tls_tunnels::of_process().add(std::move(*channel), peer);
+}
+
 expected<unique_fd> connect_proven(const std::string& host, std::uint16_t port,
                                    const control_options& options) {
   const auto where = host + ":" + std::to_string(port);
@@ -71,7 +86,8 @@ expected<unique_fd> connect_proven(const std::string& host, std::uint16_t port,
     }
     runtime::set_options(connection->get(), options.unreachable_ms);
     why = prove(connection->get(), options);
-    if (why.ok()) return connection;
+    if (why.ok())
+      return under_tls(std::move(*connection), runtime::tls_side::client, where, options);
   }
   return fail(why.code(), std::string("no ") + options.listener + " of this run answers at " +
                               where + ": " + why.message());

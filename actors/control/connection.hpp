@@ -7,6 +7,7 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
+#include "runtime/sockets/tls_channel.hpp"
 
 namespace tidegate::actors {
 
@@ -17,6 +18,8 @@ struct control_options {
   // What was sent and not acknowledged for so long ends the connection, as does an idle peer
   // whose host does not answer: it may have died without a word.
   std::uint32_t unreachable_ms = 10'000;
+  // Once both ends are proven, all goes under TLS 1.3; both ends must say so.
+  bool encrypt = false;
   const char* listener = "coordinator";  // for messages of who connects
 };
 
@@ -26,5 +29,11 @@ struct control_options {
 runtime::expected<runtime::unique_fd> connect_proven(const std::string& host,
                                                      std::uint16_t port,
                                                      const control_options& options);
+
+// Puts a connection whose ends are proven under TLS, if the options say so (tls_tunnels.hpp),
+// and returns what is to be read and written in its place. Errors: io_error.
+runtime::expected<runtime::unique_fd> under_tls(runtime::unique_fd connection,
+                                                runtime::tls_side side, const std::string& peer,
+                                                const control_options& options);
 
 }  // namespace tidegate::actors

@@ -167,9 +167,12 @@ void control_gate::hand_on(unique_fd connection, const runtime::digest& confirma
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.get(), nullptr);
   runtime::set_options(connection.get(), options_.unreachable_ms);
   if (!send_whole(connection.get(), confirmation)) return;
-  const int number = connection.get();
+  auto proven = under_tls(std::move(connection), runtime::tls_side::server,
+                          "a process of this run", options_);
+  if (!proven) return runtime::log::warn(proven.error().message());
+  const int number = proven->get();
   if (::send(handed_.get(), &number, sizeof number, MSG_NOSIGNAL) == sizeof number)
-    connection.release();
+    proven->release();
   else
     runtime::log::warn("a proven connection is closed: too many wait to be taken");
 }

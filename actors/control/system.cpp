@@ -34,9 +34,10 @@ system_config::system_config() {
 
 process_system::process_system() : system_(config_) {}
 
-process_system::process_system(std::uint64_t token) : system_(config_) {
+process_system::process_system(std::uint64_t token, bool encrypt) : system_(config_) {
   control_ = std::make_unique<control_plane>(
-      system_, control_options{.token = token, .unreachable_ms = unreachable_ms() / 2});
+      system_, control_options{
+                   .token = token, .unreachable_ms = unreachable_ms() / 2, .encrypt = encrypt});
 }
 
 process_system::~process_system() {

@@ -24,8 +24,9 @@ class process_system {
  public:
   // Without a control plane: its actors know those of this process alone.
   process_system();
-  // `token`: of the run.
-  explicit process_system(std::uint64_t token);
+  // `token`: of the run; `encrypt`: whether connections are under TLS, as for all of its
+  // processes.
+  process_system(std::uint64_t token, bool encrypt);
   ~process_system();
   caf::actor_system& get() noexcept { return system_; }
   // There must be one.

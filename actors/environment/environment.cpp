@@ -2,19 +2,12 @@
 
 #include <charconv>
 #include <chrono>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/launch_variables.hpp"
 #include "runtime/functions/function_watch.hpp"
-#include "runtime/memory/segment.hpp"
-#include "runtime/transport/host_link.hpp"
-#include "runtime/transport/lossy_link.hpp"
-#include "runtime/transport/null_link.hpp"
-#include "runtime/ucx/net_device.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
 
@@ -51,65 +44,17 @@ expected<std::uint32_t> number(const char* name) {
 
 }  // namespace
 
-std::uint64_t shared_host() {
-  const char* transport = runtime::launch_variable("TIDEGATE_TRANSPORT");
-  const bool sends = transport && std::string_view(transport) == "tcp";
-  const char* host = runtime::launch_variable("TIDEGATE_HOST");
-  return sends ? 0 : runtime::host_identity(host ? host : "");
-}
-
-namespace {
-
-std::string text_of(const char* name) {
-  const char* value = runtime::launch_variable(name);
-  return value ? value : "";
-}
-
-// To peers beyond this host; where there are none, no socket listens, or on as few interfaces
-// as are needed.
-expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transport) {
-  const bool alone = text_of(one_host_variable) == "1";
-  runtime::ucx_options options;
-  options.address = text_of("TIDEGATE_ADDRESS");
-  if (alone && (transport == "auto" || transport == "shm")) {
-    if (options.address.empty()) return runtime::make_null_link();
-    const auto device = runtime::device_of(options.address);  // a wrong one is told now
-    if (!device) return fail(device.error());
-    return runtime::make_null_link();
-  }
-  if (alone && options.address.empty()) options.address = "127.0.0.1";
-  // Only where the transports are the launcher's choice, not the user's.
-  options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == "tcp,self";
-  options.rdma_only = transport == "rdma";
-  // As long again may pass until the one that cannot be reached is replaced.
-  options.silent_ms = unreachable_ms() / 2;
-  return runtime::open_ucx_link(options);
-}
-
-}  // namespace
-
-expected<std::unique_ptr<runtime::link>> make_own_link() {
-  const auto transport = text_of("TIDEGATE_TRANSPORT");
-  const auto faults = text_of("TIDEGATE_LINK_FAULTS");
-  auto own = make_far_link(transport);
-  if (own && transport != "tcp") own = runtime::make_host_link(std::move(*own));
-  if (!own || faults.empty()) return own;
-  runtime::link_faults link_faults;
-  std::istringstream from(faults);
-  if (!(from >> link_faults.seed >> link_faults.drop >> link_faults.duplicate >>
-        link_faults.delay >> link_faults.delay_ms_max))
-    return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
-                                            "; allowed: a seed, shares of frames that are "
-                                            "dropped, doubled, delayed, and milliseconds");
-  return runtime::make_lossy(std::move(*own), link_faults);
-}
-
 std::uint32_t unreachable_ms() {
   const char* text = runtime::launch_variable("TIDEGATE_UNREACHABLE_MS");
   std::uint32_t value = 0;
   return text && parse(std::string_view(text), value) && value > 0
              ? value
              : policies::supervision_spec().unreachable_ms;
+}
+
+bool encrypts() {
+  const char* text = runtime::launch_variable("TIDEGATE_ENCRYPT");
+  return text != nullptr && std::string_view(text) == "1";
 }
 
 shell_limits limits_of_cluster() {
@@ -162,6 +107,7 @@ expected<node_options> read_node_environment() {
   if (!token) return fail(token.error());
   if (!parse(*token, options.token, 16))
     return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
+  options.encrypt = encrypts();
   if (const char* timeout = runtime::launch_variable("TIDEGATE_START_TIMEOUT_MS");
       timeout && !parse(std::string_view(timeout), options.start_timeout_ms))
     return fail(errc::invalid_argument, "TIDEGATE_START_TIMEOUT_MS is no number");

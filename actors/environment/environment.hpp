@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "actors/environment/node_options.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/functions/function_library.hpp"
-#include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
 
@@ -27,18 +25,16 @@ runtime::expected<worker_environment> read_worker_environment();
 // What a shard process reads: coordinator, token; `index` comes from its command line.
 runtime::expected<node_options> read_node_environment();
 
-// Whose memory this process may share (peer_address.hpp): its host's, or nobody's (0) when
-// TIDEGATE_TRANSPORT says that all payload is sent.
-std::uint64_t shared_host();
-// Makes this process's link: at the address of its host, over the transport it is told.
-runtime::expected<std::unique_ptr<runtime::link>> make_own_link();
-
 // supervision.unreachable of the cluster, in milliseconds, as the launcher tells it
 // (TIDEGATE_UNREACHABLE_MS); 10,000 without it.
 std::uint32_t unreachable_ms();
 
 // What follows from it for the shells of this process.
 shell_limits limits_of_cluster();
+
+// Returns true if the cluster's processes encrypt what they say to each other
+// (security.encrypt, as TIDEGATE_ENCRYPT tells it).
+bool encrypts();
 
 // Loads the plugins of the cluster and watches what they run, before a shell of this process
 // asks for functions. Errors: those of function_library::add_plugin() and begin_to_watch().

@@ -41,6 +41,7 @@ struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
+  bool encrypt = false;           // security.encrypt
   std::uint32_t index = 0;        // of the shard or aggregator
   policies::group_member member;  // of the shard's group; of an aggregator: incarnation
   std::string job;                // of the aggregator

@@ -13,6 +13,7 @@
 #include "actors/control/membership.hpp"
 #include "actors/control/system.hpp"
 #include "actors/environment/environment.hpp"
+#include "actors/environment/own_link.hpp"
 #include "actors/node/aggregator_actor.hpp"
 #include "actors/node/coordinator_actor.hpp"
 #include "actors/node/journal_keeper.hpp"
@@ -37,7 +38,7 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch,
                                         !journal->before.run.has_value());
   if (!keeper) return keeper.error();
-  process_system process(run.token);
+  process_system process(run.token, cluster.security.encrypt);
   auto& system = process.get();
   const auto token = policies::message_token(run.token);
   auto coordinator = spawn_coordinator(system, cluster, token, std::move(*keeper),
@@ -72,7 +73,7 @@ template <class Spawn, class... Hello>
 status run_node(const node_options& options, const std::string& subject, const Spawn& spawn,
                 const Hello&... hello) {
   if (auto loaded = load_plugins(options); !loaded.ok()) return loaded;
-  process_system process(options.token);
+  process_system process(options.token, options.encrypt);
   auto& system = process.get();
   auto place = std::make_shared<coordinator_locator>(
       process.control(), options.coordinator_host, options.coordinator_port);
@@ -120,8 +121,10 @@ status run_aggregator(const node_options& options) {
 
 class observer::impl {
  public:
-  explicit impl(std::uint64_t run_token)
-      : process(run_token), self(process.get()), token(policies::message_token(run_token)) {}
+  impl(std::uint64_t run_token, bool encrypt)
+      : process(run_token, encrypt),
+        self(process.get()),
+        token(policies::message_token(run_token)) {}
 
   template <class T, class... Ts>
   expected<T> ask(const std::string& doing, const Ts&... xs) {
@@ -141,7 +144,7 @@ observer& observer::operator=(observer&&) noexcept = default;
 observer::~observer() = default;
 
 expected<observer> observer::connect(const node_options& options) {
-  auto result = std::make_unique<impl>(options.token);
+  auto result = std::make_unique<impl>(options.token, options.encrypt);
   result->place = std::make_unique<coordinator_locator>(
       result->process.control(), options.coordinator_host, options.coordinator_port);
   if (auto found = result->place->find(); !found) return fail(found.error());

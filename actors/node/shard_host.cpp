@@ -15,6 +15,7 @@
 #include "actors/control/membership.hpp"
 #include "actors/control/system.hpp"
 #include "actors/environment/environment.hpp"
+#include "actors/environment/own_link.hpp"
 #include "actors/node/node.hpp"
 #include "actors/node/shard_actor.hpp"
 #include "policies/protocol/handshake.hpp"
@@ -105,7 +106,7 @@ class shard_host {
  public:
   explicit shard_host(const node_options& options)
       : options_(options),
-        process_(options.token),
+        process_(options.token, options.encrypt),
         place_(std::make_shared<coordinator_locator>(
             process_.control(), options.coordinator_host, options.coordinator_port)),
         self_(process_.get()) {

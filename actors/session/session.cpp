@@ -3,6 +3,7 @@
 
 #include "actors/control/system.hpp"
 #include "actors/environment/environment.hpp"
+#include "actors/environment/own_link.hpp"
 #include "actors/session/optimizers.hpp"
 #include "actors/session/session_impl.hpp"
 #include "policies/model/option_rules.hpp"
@@ -35,7 +36,8 @@ expected<session_parts> parts_of_process(interrupt_check interrupted) {
     parts.mirror = *mirror;
   else
     parts.state = runtime::fail(mirror.error());
-  auto process = std::make_shared<process_system>(environment->node.token);
+  auto process =
+      std::make_shared<process_system>(environment->node.token, environment->node.encrypt);
   environment->node.token = policies::message_token(environment->node.token);
   auto coordinator = std::make_shared<coordinator_locator>(process->control(),
                                                            environment->node.coordinator_host,

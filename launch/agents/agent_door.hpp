@@ -16,6 +16,7 @@ struct agent_link_options {
   std::uint64_t token = 0;  // of the run
   // What was sent and not acknowledged for so long ends the connection.
   std::uint32_t unreachable_ms = 10'000;
+  bool encrypt = false;  // security.encrypt
 };
 
 // Where the launcher takes agents in. One thread.

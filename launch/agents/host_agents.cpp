@@ -37,7 +37,9 @@ host_agents::host_agents(const policies::cluster_spec& spec, const agent_starter
     : programs_(programs),
       links_(links),
       common_(std::move(common)),
-      options_{.token = common_.token, .unreachable_ms = spec.supervision.unreachable_ms},
+      options_{.token = common_.token,
+               .unreachable_ms = spec.supervision.unreachable_ms,
+               .encrypt = spec.security.encrypt},
       last_connection_(inner_agent::connection) {
   for (const auto* named : policies::agent_hosts(spec)) hosts_.emplace_back().spec = named;
 }

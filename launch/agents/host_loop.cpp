@@ -43,7 +43,9 @@ host_loop::host_loop(const agent_config& config, const std::string& folder,
              processes_, static_cast<launcher_port&>(*this),
              spec.supervision.heartbeat_timeout_ms),
       connector_(links, config.launcher_host, config.launcher_port,
-                 {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}),
+                 {.token = config.token,
+                  .unreachable_ms = spec.supervision.unreachable_ms,
+                  .encrypt = spec.security.encrypt}),
       tails_(std::move(tails)) {}
 
 bool host_loop::carry_out() {

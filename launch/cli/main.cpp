@@ -80,8 +80,10 @@ class gate_door final : public agent_door {
 };
 
 control_options options_of(const agent_link_options& options) {
-  return {
-      .token = options.token, .unreachable_ms = options.unreachable_ms, .listener = "launcher"};
+  return {.token = options.token,
+          .unreachable_ms = options.unreachable_ms,
+          .encrypt = options.encrypt,
+          .listener = "launcher"};
 }
 
 runtime::expected<std::unique_ptr<agent_door>> listen_for_agents(

@@ -78,6 +78,7 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.coordinator_host = address.substr(0, colon);
   options.coordinator_port = static_cast<std::uint16_t>(*port);
   options.token = token;
+  options.encrypt = spec.security.encrypt;
   options.index = line.index;
   options.checkpoint_folders = policies::checkpoint_folders(spec, line.run_dir);
   options.rows_dir = spec.rows_dir.empty() ? line.run_dir : spec.rows_dir;

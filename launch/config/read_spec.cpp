@@ -196,10 +196,9 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   // mislead.
   if (!out.empty()) return runtime::fail(out.to_status());
   if (!tree.is_map()) {
-    out.add(tree.where,
-            (tree.is_null() ? "the file is empty" : "the file is no map") +
-                std::string(
-                    "; allowed: a map with the keys cluster, supervision, jobs and faults"));
+    out.add(tree.where, (tree.is_null() ? "the file is empty" : "the file is no map") +
+                            std::string("; allowed: a map with the keys cluster, supervision, "
+                                        "security, jobs and faults"));
     return runtime::fail(out.to_status());
   }
   apply_overrides(tree, sets, out);
@@ -212,11 +211,16 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
     read_cluster_map(cluster, spec);
   }
   read_supervision(root.child("supervision"), spec.supervision);
+  root.child("security").choice<bool>("encrypt", spec.security.encrypt, truth_words);
   read_jobs(root, spec);
   if (out.empty()) {
     share_out_chunks(cluster, spec);
     cross_check(cluster, spec);
     check_hosts(root, spec);
+    if (spec.security.encrypt && (spec.transport == policies::transport_kind::ucx ||
+                                  spec.transport == policies::transport_kind::rdma))
+      cluster.wrong("transport", "is " + std::string(word(transport_words, spec.transport)) +
+                                     ", and UCX encrypts nothing (security.encrypt)");
   }
   if (out.empty()) read_faults(root.child("faults"), spec);
   if (!out.empty()) return runtime::fail(out.to_status());

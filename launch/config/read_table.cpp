@@ -14,7 +14,6 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::size_t dimensions_max = 8;
-constexpr std::pair<std::string_view, bool> truth_words[] = {{"true", true}, {"false", false}};
 constexpr std::pair<std::string_view, bool> rows_words[] = {{"dynamic", true}};
 
 // A value that only some optimizers have. One that the file gives and a --set of the name makes

@@ -26,6 +26,7 @@ inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"auto", policies::transport_kind::automatic},
     {"shm", policies::transport_kind::shm},
     {"tcp", policies::transport_kind::tcp},
+    {"ucx", policies::transport_kind::ucx},
     {"rdma", policies::transport_kind::rdma}};
 
 inline constexpr word_of<policies::consistency_kind> policy_words[] = {
@@ -57,6 +58,8 @@ inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
 
 inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
     {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};
+
+inline constexpr word_of<bool> truth_words[] = {{"true", true}, {"false", false}};
 
 inline constexpr word_of<policies::memory_rule> memory_words[] = {
     {"refuse", policies::memory_rule::refuse}, {"ignore", policies::memory_rule::ignore}};

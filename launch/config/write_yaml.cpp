@@ -268,6 +268,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
           limits_text("coordinator", spec.supervision.coordinator) +
           heartbeat_text(spec.supervision.heartbeat_timeout_ms) +
           "  unreachable: " + format_duration_ms(spec.supervision.unreachable_ms) + "\n";
+  if (spec.security.encrypt) text += "security: {encrypt: true}\n";
   if (spec.faults.any()) text += faults_text(spec.faults);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);

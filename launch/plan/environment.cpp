@@ -105,6 +105,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
   all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);
   all["TIDEGATE_UNREACHABLE_MS"] = std::to_string(spec.supervision.unreachable_ms);
+  if (spec.security.encrypt) all["TIDEGATE_ENCRYPT"] = "1";
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
   if (const auto& link = spec.faults.link; link.any()) {
     // Each incarnation of each process draws its own.

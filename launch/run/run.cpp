@@ -167,6 +167,7 @@ void run::watch() {
   options.coordinator_host = reachable_host(spec_);
   options.coordinator_port = identity_.port;
   options.token = identity_.token;
+  options.encrypt = spec_.security.encrypt;
   options.transport = spec_.transport;
   options.start_timeout_ms = spec_.start_timeout_ms;
   poller_ = std::make_unique<status_poller>(cluster_.observe, options, poll_interval_ms);

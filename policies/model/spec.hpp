@@ -223,7 +223,19 @@ struct job_spec {
 // actors of Ray, whose program is in Python and says which hosts there are.
 enum class engine_kind : std::uint8_t { local, slurm, mpi, ray, kubernetes };
 
-enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
+enum class transport_kind : std::uint8_t { automatic, shm, tcp, ucx, rdma };
+
+// Returns true if processes of one host send each other their payload, too.
+constexpr bool sends_within_host(transport_kind transport) noexcept {
+  return transport == transport_kind::tcp || transport == transport_kind::ucx;
+}
+
+// What is done against those who read or change what crosses a network.
+struct security_spec {
+  bool encrypt = false;  // what processes say to each other
+
+  friend bool operator==(const security_spec&, const security_spec&) = default;
+};
 
 // A machine, or a network namespace that stands for one. Processes of different hosts never
 // share memory.
@@ -311,6 +323,7 @@ struct cluster_spec {
   std::vector<std::string> plugins;
   std::uint32_t plugin_timeout_ms = 10'000;
   supervision_spec supervision;
+  security_spec security;
   fault_spec faults;
   std::vector<job_spec> jobs;
 

@@ -22,6 +22,9 @@ namespace limits = runtime::limits;
 constexpr std::uint64_t own_descriptors = 64;
 constexpr std::uint64_t descriptors_per_peer = 4;
 constexpr std::uint64_t descriptors_per_process = 2;
+// Under TLS a control connection goes through a pair of sockets
+// (runtime/sockets/tls_tunnels.hpp).
+constexpr std::uint64_t descriptors_per_tunnel = 2;
 // One per 4 MiB of received payload (runtime/memory/segment_memory.hpp).
 constexpr std::uint64_t payload_descriptors = 8192;
 
@@ -78,11 +81,14 @@ process_needs with_peers(std::string process, std::uint64_t peers, std::uint64_t
           .mappings = 0};
 }
 
-process_needs with_processes(std::string process, std::uint64_t processes) {
+process_needs with_processes(std::string process, const cluster_spec& cluster,
+                             std::uint64_t processes) {
+  const auto each =
+      descriptors_per_process + (cluster.security.encrypt ? descriptors_per_tunnel : 0);
   return {.process = std::move(process),
           .peers = 0,
           .host_peers = 0,
-          .descriptors = own_descriptors + descriptors_per_process * processes,
+          .descriptors = own_descriptors + each * processes,
           .mappings = 0};
 }
 
@@ -172,8 +178,8 @@ std::vector<std::uint64_t> mappings_of_jobs(const cluster_spec& cluster) {
   std::vector<std::uint64_t> all;
   for (const auto& job : cluster.jobs) {
     auto& mappings = all.emplace_back(0);
-    const bool in_place = cluster.transport != transport_kind::tcp &&
-                          job.aggregators.kind == aggregators_kind::none;
+    const bool in_place =
+        !sends_within_host(cluster.transport) && job.aggregators.kind == aggregators_kind::none;
     const auto placed = places.add(job.tables);
     for (std::size_t i = 0; i < placed.size() && in_place; ++i)
       mappings += job.tables[i].has_rows() ? mappings_of_parts(job.tables[i], placed[i])
@@ -191,8 +197,8 @@ std::uint64_t parts_of_a_process(const cluster_spec& cluster) {
 std::vector<process_needs> process_needs_of(const cluster_spec& cluster) {
   const auto all = count(cluster);
   const auto mappings = mappings_of_jobs(cluster);
-  std::vector<process_needs> needs{with_processes("the launcher", all.processes),
-                                   with_processes("coordinator-0", all.processes),
+  std::vector<process_needs> needs{with_processes("the launcher", cluster, all.processes),
+                                   with_processes("coordinator-0", cluster, all.processes),
                                    needs_of_shards(cluster, all, parts_of_a_process(cluster))};
   for (std::size_t i = 0; i < cluster.jobs.size(); ++i) {
     needs.push_back(needs_of_aggregators(cluster, cluster.jobs[i], all));
@@ -205,7 +211,7 @@ std::vector<process_needs> process_needs_of(const cluster_spec& cluster) {
 
 runtime::status check_process_needs(const cluster_spec& cluster, std::uint64_t limit) {
   for (const auto& needs : process_needs_of(cluster)) {
-    if (cluster.transport != transport_kind::tcp && needs.host_peers > limits::host_peers_max)
+    if (!sends_within_host(cluster.transport) && needs.host_peers > limits::host_peers_max)
       return {
           runtime::errc::over_limit,
           needs.process + " would share memory with " + std::to_string(needs.host_peers) +

@@ -26,7 +26,7 @@ memory_needs needs_on(const host_spec* host, process_name name) {
 }
 
 bool share_memory(const cluster_spec& cluster, const host_spec* host, const host_spec* other) {
-  return cluster.transport != transport_kind::tcp && host == other;
+  return !sends_within_host(cluster.transport) && host == other;
 }
 
 // Whose gradients a shard receives in place of reading them.

@@ -98,7 +98,7 @@ class BadInput(ClusterTest):
 
     def test_no_transport_left(self):
         # Under `auto` a cluster on one host opens no UCX transport at all.
-        run = self.launch(cluster_yaml(GOOD, transport="tcp"), env={"UCX_TLS": "nonsense"})
+        run = self.launch(cluster_yaml(GOOD, transport="ucx"), env={"UCX_TLS": "nonsense"})
         self.assertEqual(run.wait(20), 3, run.output)
         self.assertIn("UCX_TLS", run.output)
 

@@ -9,7 +9,7 @@ import unittest
 
 import sockets
 from cluster import *
-from strangers import CHALLENGE, CONFIRMATION, NONCE, SILENT, VERSION, as_nobody, attack, connect
+from strangers import CHALLENGE, CONFIRMATION, NONCE, SILENT, VERSION, as_nobody, attack_all, connect
 
 
 class Caller:
@@ -69,20 +69,30 @@ class HostilePorts(ClusterTest):
         self.assert_end(run)
 
     def test_over_tcp_on_one_host_all_listen_on_loopback(self):
-        run = self.launch(self.cluster(["forever"], transport="tcp"))
-        found = self.listening(run, run.wait_for_training(5))
-        addresses = {address for ports in found.values() for address, _ in ports}
-        self.assertEqual(addresses, {"127.0.0.1"}, found)
-        self.assertEqual(found["launcher"], [])
-        self.assert_end(run)
+        for transport in ("tcp", "ucx"):
+            with self.subTest(transport=transport):
+                run = self.launch(self.cluster(["forever"], transport=transport))
+                found = self.listening(run, run.wait_for_training(5))
+                addresses = {address for ports in found.values() for address, _ in ports}
+                self.assertEqual(addresses, {"127.0.0.1"}, found)
+                self.assertEqual(found["launcher"], [])
+                self.assert_end(run)
 
     @unittest.skipIf(os.geteuid() != 0, "needs root, to be another user")
     def test_strangers_change_nothing(self):
         calm = self.hash_of(self.run_to_end(self.cluster(["workload", 400, 0, "exchange"])))
-        run = self.launch(self.cluster(["workload", 400, 10000, "exchange"]))
+        for transport in ("auto", "tcp"):
+            with self.subTest(transport=transport):
+                self.meet_strangers(transport, calm)
+
+    def meet_strangers(self, transport, calm):
+        run = self.launch(self.cluster(["workload", 400, 25000, "exchange"], transport=transport))
         processes = run.wait_for_training(5)
-        ports = [port for found in self.listening(run, processes).values() for port in found]
-        strangers = as_nobody(lambda: sum(attack(port) for port in ports))
+        listening = self.listening(run, processes)
+        control = ("127.0.0.1", run.control_port())
+        data = [port for found in listening.values() for port in found if port != control]
+        self.assertEqual(len(data), 0 if transport == "auto" else 4, listening)
+        strangers = as_nobody(lambda: attack_all([control, *data])[0])
         self.assertGreater(strangers, SILENT)
         coordinator = next(p["pid"] for p in processes if p["role"] == "coordinator")
         peak = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{coordinator}/status").read_text())
@@ -93,6 +103,9 @@ class HostilePorts(ClusterTest):
         log = (run.run_dir / "logs/coordinator-0.log").read_text()
         counted = re.findall(r"control port: (\d+) connections of strangers refused", log)
         self.assertEqual(int(counted[-1]), strangers, log)
+        for name in ("shard-0", "worker-job-0") if data else ():
+            self.assertIn("connections refused that did not prove this run's key",
+                          (run.run_dir / f"logs/{name}.log").read_text())
 
     def test_a_recorded_handshake_is_refused(self):
         run = self.launch(self.cluster(["forever"]))

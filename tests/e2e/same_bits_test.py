@@ -19,7 +19,7 @@ class SameBits(ClusterTest):
         for optimizer in ("momentum", "adam"):
             hashes = {(shards, chunk, transport): self.sha256(shards, chunk, transport, optimizer)
                       for shards, chunk, transport in ((1, "256KiB", "shm"), (2, "16KiB", "shm"),
-                                                       (3, "64KiB", "tcp"), (2, "256KiB", "tcp"),
+                                                       (3, "64KiB", "tcp"), (2, "256KiB", "tcp"), (2, "64KiB", "ucx"),
                                                        (2, "4KiB", "auto"))}
             self.assertEqual(len(set(hashes.values())), 1, hashes)
 

@@ -206,7 +206,7 @@ class Rounds(unittest.TestCase):
         self.assertTrue(any(wanted.startswith("shards=") for one in some for _, wanted in one.resizes))
         policies = {json.dumps(one.job["consistency"]) for one in some}
         self.assertEqual(len(policies), len(rounds.POLICIES))
-        self.assertEqual({one.cluster["transport"] for one in some}, {"auto", "tcp"})
+        self.assertEqual({one.cluster["transport"] for one in some}, {"auto", "tcp", "ucx"})
         work = [one for one in some if one.kind == "workload"]
         self.assertEqual({(one.job["mode"][3], one.job["optimizer"]["name"]) for one in work},
                          {(way, name) for way in rounds.WAYS for name in rounds.OPTIMIZERS})

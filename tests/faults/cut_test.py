@@ -9,10 +9,10 @@ from faults import *
 
 
 class Cut(FaultTest):
-    def yaml(self, mode, replicas=0, max_shards=0, **job):
+    def yaml(self, mode, replicas=0, max_shards=0, transport="tcp", **job):
         made = {"workers": 3, "optimizer": {"name": "adam", "learning_rate": 0.05}, "mode": mode, **job}
         moves = {"max_shards": max_shards} if max_shards else {}
-        return cluster_yaml({"job": made}, shards=2, replicas=replicas, transport="tcp", **moves)
+        return cluster_yaml({"job": made}, shards=2, replicas=replicas, transport=transport, **moves)
 
     def clock(self, run):
         """The last clock that the live line has told."""
@@ -47,7 +47,10 @@ class Cut(FaultTest):
         self.assert_nothing_left(run)
 
     def test_worker_and_shard(self):
-        self.check([("worker-job-0", "shard-0"), ("shard-1", "worker-job-2"), ("worker-job-0", "shard-0")])
+        for transport in ("tcp", "ucx"):
+            with self.subTest(transport=transport):
+                self.check([("worker-job-0", "shard-0"), ("shard-1", "worker-job-2"), ("worker-job-0", "shard-0")],
+                           transport=transport)
 
     def test_primary_and_replica_and_their_workers(self):
         self.check([("shard-0", "replica-0"), ("worker-job-1", "shard-1"), ("replica-1", "shard-1"),

@@ -48,7 +48,7 @@ class Replicas(FaultTest):
         pairs = (("shard-0", "replica-0"), ("replica-2", "shard-0"), ("replica-0", "replica-2"), ("shard-0", "replica-3"),
                  ("shard-1", "replica-1"))
         job = {"workers": 3, "optimizer": {"name": "adam", "learning_rate": 0.05}}
-        for seed, (transport, way) in enumerate((("auto", "exchange"), ("tcp", "spans"))):
+        for seed, (transport, way) in enumerate((("auto", "exchange"), ("ucx", "spans"))):
             with self.subTest(transport=transport, way=way):
                 expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", CLOCKS, 0, way]}, 0,
                                                                   transport=transport)))

@@ -106,7 +106,7 @@ def draw(seed, number, roles, fault, seconds=SECONDS):
         job["aggregators"] = aggregators
     # Where all processes of a shard are lost at once, everything goes back.
     job["checkpoint"] = rounds.CHECKPOINT
-    transport = "auto" if has_two_hosts(fault) else chance.choice(("tcp", "tcp", "auto"))
+    transport = "auto" if has_two_hosts(fault) else chance.choice(("tcp", "ucx", "auto"))
     cluster = {"shards": chance.choice((1, 2, 3)), "transport": transport, "replicas": chance.choice((1, 1, 2))}
     moves = Mover(chance, roles_there(job, cluster, roles), seconds).of(fault)
     return rounds.Round(number, kind, job, cluster, clocks, (), (), fault=fault, moves=moves,

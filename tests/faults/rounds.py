@@ -179,7 +179,7 @@ def draw(seed, number, roles):
         job["aggregators"] = aggregators
     if goes_back:
         job["checkpoint"] = CHECKPOINT
-    cluster = {"shards": chance.choice((1, 2, 3)), "transport": chance.choice(("auto", "auto", "tcp"))}
+    cluster = {"shards": chance.choice((1, 2, 3)), "transport": chance.choice(("auto", "auto", "tcp", "ucx"))}
     replicated = goes_back and any(role in GROUP for role in roles) and (
         chance.random() < 0.6 or list(roles) == ["replica"])
     if replicated:

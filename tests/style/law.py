@@ -18,6 +18,7 @@ PROJECT = {
     "runtime/sockets": [BASE],
     "runtime/storage": [BASE],
     "runtime/transport": [BASE, "runtime/memory"],
+    "runtime/streams": [*TRANSPORT, "runtime/sockets"],
     "runtime/ucx": [*TRANSPORT, "runtime/process"],
     "runtime/optimizers": [BASE],
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers", "runtime/functions"],
@@ -60,7 +61,7 @@ PROJECT = {
     "actors/coordinator": [BASE, *COMMON, "policies/coordinator"],
     "actors/membership": [BASE, "policies/supervision"],
     # What processes have behind the shells' seams.
-    "actors/environment": [*TRANSPORT, "runtime/ucx", "runtime/functions", *COMMON, "actors/seam"],
+    "actors/environment": [*TRANSPORT, "runtime/streams", "runtime/ucx", "runtime/functions", *COMMON, "actors/seam"],
     "actors/store": [*TRANSPORT, "runtime/batches", "runtime/parts", "runtime/functions", "runtime/kernels", "runtime/storage", "policies", "include", "actors/seam",
                      "actors/shard", "actors/aggregator"],
     "actors/chunks": [*TRANSPORT, "runtime/kernels", "runtime/storage", "runtime/optimizers", "runtime/functions", "runtime/device",

@@ -185,20 +185,22 @@ TEST(control_connection, says_why_it_cannot_listen) {
 }
 
 // Two processes of CAF in one: the coordinator's and another's.
-TEST(control_plane, carries_requests_between_processes_of_one_run_alone) {
-  process_system server(token);
+class both_planes : public testing::TestWithParam<bool> {};
+
+TEST_P(both_planes, carries_requests_between_processes_of_one_run_alone) {
+  process_system server(token, GetParam());
   const auto coordinator = spawn_coordinator(server.get(), tests::small_cluster(1, 1, {}),
                                              policies::message_token(token));
   const auto port = server.control().publish(coordinator, "127.0.0.1", 0);
   ASSERT_TRUE(port) << port.error().message();
   {
-    process_system stranger(token + 1);
+    process_system stranger(token + 1, GetParam());
     const auto refused = stranger.control().connect("127.0.0.1", *port);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), errc::unavailable);
   }
   {
-    process_system client(token);
+    process_system client(token, GetParam());
     const auto found = client.control().connect("127.0.0.1", *port);
     ASSERT_TRUE(found) << found.error().message();
     caf::scoped_actor self(client.get());
@@ -213,6 +215,10 @@ TEST(control_plane, carries_requests_between_processes_of_one_run_alone) {
   self->send_exit(coordinator, caf::exit_reason::user_shutdown);
   self->wait_for(coordinator);
 }
+
+INSTANTIATE_TEST_SUITE_P(control_plane, both_planes, testing::Bool(), [](const auto& instance) {
+  return std::string(instance.param ? "encrypted" : "plain");
+});
 
 }  // namespace
 }  // namespace tidegate::actors

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/environment/environment.hpp"
+#include "actors/environment/own_link.hpp"
 #include "tests/support/local_cluster.hpp"
 
 namespace tidegate::tests {

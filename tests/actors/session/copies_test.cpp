@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/environment/environment.hpp"
+#include "actors/environment/own_link.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "tests/support/local_cluster.hpp"
 #include "tests/support/workload.hpp"

@@ -195,7 +195,7 @@ TEST(bad_cluster, is_refused) {
               HasSubstr("2 is too small; allowed: cluster.shards to 1024"));
   EXPECT_THAT(with("max_shards: 1025"), HasSubstr("1025 is too large"));
   EXPECT_THAT(with("transport: udp"),
-              HasSubstr("'udp' is not allowed; allowed: auto, shm, tcp, rdma"));
+              HasSubstr("'udp' is not allowed; allowed: auto, shm, tcp, ucx, rdma"));
   EXPECT_THAT(with("chunk_bytes: 100"), HasSubstr("100 is no multiple of 64"));
   EXPECT_THAT(with("chunk_bytes: 32"), HasSubstr("32 is too small"));
   EXPECT_THAT(with("chunk_bytes: 128MiB"), HasSubstr("128MiB is too large"));
@@ -286,6 +286,20 @@ TEST(bad_jobs_map, is_refused) {
               StartsWith("c.yaml:2:8: 'a b' is no job name"));
 }
 
+TEST(bad_security, is_refused) {
+  const auto with = [](const std::string& transport, const std::string& security) {
+    return refusal("cluster: {name: x, transport: " + transport + "}\nsecurity: {" + security +
+                   "}\njobs: {j: {command: a}}\n");
+  };
+  EXPECT_THAT(with("auto", "encrypt: maybe"),
+              HasSubstr("'maybe' is not allowed; allowed: true, false"));
+  EXPECT_THAT(with("auto", "encript: true"), HasSubstr("did you mean 'encrypt'?"));
+  for (const std::string transport : {"ucx", "rdma"})
+    EXPECT_THAT(with(transport, "encrypt: true"),
+                HasSubstr("cluster.transport: is " + transport +
+                          ", and UCX encrypts nothing (security.encrypt)"));
+}
+
 TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),
@@ -305,7 +319,7 @@ TEST(unknown_keys, get_the_nearest_known_one) {
               HasSubstr("in jobs.j.tables.t; did you mean 'init'?"));
   EXPECT_THAT(refusal("zzz: 1\n" + with_job("")),
               StartsWith("c.yaml:1:1: unknown key 'zzz' in the file; allowed: cluster, "
-                         "supervision, faults, jobs"));
+                         "security, supervision, faults, jobs"));
 }
 
 TEST(all_problems, are_listed_at_once_in_the_order_of_the_file) {

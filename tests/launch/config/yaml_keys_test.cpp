@@ -44,7 +44,8 @@ TEST(yaml_keys, have_unique_paths_whose_parents_are_maps) {
 }
 
 TEST(yaml_keys, below_a_map) {
-  EXPECT_THAT(keys_below(""), testing::ElementsAre("cluster", "supervision", "faults", "jobs"));
+  EXPECT_THAT(keys_below(""),
+              testing::ElementsAre("cluster", "security", "supervision", "faults", "jobs"));
   EXPECT_THAT(keys_below("jobs"), testing::ElementsAre("*"));
   EXPECT_THAT(keys_below("cluster.control"), testing::ElementsAre("host", "port"));
   EXPECT_TRUE(keys_below("cluster.name").empty());

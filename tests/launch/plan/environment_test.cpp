@@ -89,6 +89,13 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("UCX_TLS"), "self");
 }
 
+TEST(environment, says_whether_processes_encrypt) {
+  auto spec = spec_with("auto");
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).count("TIDEGATE_ENCRYPT"), 0U);
+  spec.security.encrypt = true;
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("TIDEGATE_ENCRYPT"), "1");
+}
+
 TEST(environment, forgets_an_outer_run) {
   const auto all = child_environment({{"TIDEGATE_RANK", "9"}, {"TIDEGATE_LOG", "debug"}},
                                      spec_with("auto"), node(process_role::shard), identity);

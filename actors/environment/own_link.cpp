@@ -1,0 +1,120 @@
+#include "actors/environment/own_link.hpp"
+
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "actors/environment/environment.hpp"
+#include "runtime/base/launch_variables.hpp"
+#include "runtime/base/secret.hpp"
+#include "runtime/memory/segment.hpp"
+#include "runtime/streams/stream_link.hpp"
+#include "runtime/transport/host_link.hpp"
+#include "runtime/transport/lossy_link.hpp"
+#include "runtime/transport/null_link.hpp"
+#include "runtime/ucx/net_device.hpp"
+#include "runtime/ucx/ucx_link.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+
+namespace {
+
+std::string text_of(const char* name) {
+  const char* value = runtime::launch_variable(name);
+  return value ? value : "";
+}
+
+bool sends_within_host(std::string_view transport) {
+  return transport == "tcp" || transport == "ucx";
+}
+
+// UCX_TLS where the user has set none (launch/plan/environment.cpp).
+constexpr std::string_view launcher_transports = "tcp,self";
+
+// As long again may pass until the one that cannot be reached is replaced.
+std::uint32_t silent_ms() {
+  return unreachable_ms() / 2;
+}
+
+// A key of its own for the data plane: whoever reads what messages carry cannot make it.
+runtime::digest data_plane_key(const std::string& token) {
+  constexpr std::string_view label = "tidegate data plane";
+  return runtime::hmac_sha256(std::as_bytes(std::span(token)), std::as_bytes(std::span(label)));
+}
+
+expected<std::unique_ptr<runtime::link>> make_stream_link(const std::string& address) {
+  const auto token = text_of("TIDEGATE_TOKEN");
+  return runtime::open_stream_link({.address = address,
+                                    .key = data_plane_key(token),
+                                    .sealed = encrypts(),
+                                    .silent_ms = silent_ms()});
+}
+
+// Returns true if payload for other hosts goes over UCX: the cluster file says so, or under
+// `auto` the user has chosen UCX's transports, or this host has RDMA. What is to be encrypted
+// never does.
+bool sends_over_ucx(const std::string& transport) {
+  if (transport == "ucx" || transport == "rdma") return true;
+  if (transport != "auto" || encrypts()) return false;
+  return text_of("UCX_TLS") != launcher_transports || runtime::has_rdma_device();
+}
+
+expected<std::unique_ptr<runtime::link>> make_ucx_link(const std::string& transport,
+                                                       const std::string& address) {
+  runtime::ucx_options options;
+  options.address = address;
+  // Only where the transports are the launcher's choice, not the user's.
+  options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == launcher_transports;
+  options.rdma_only = transport == "rdma";
+  options.silent_ms = silent_ms();
+  return runtime::open_ucx_link(options);
+}
+
+// To peers beyond this host; where there are none, no socket listens, or on one interface
+// alone.
+expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transport) {
+  const bool alone = text_of(one_host_variable) == "1";
+  auto address = text_of("TIDEGATE_ADDRESS");
+  if (alone && (transport == "auto" || transport == "shm")) {
+    if (address.empty()) return runtime::make_null_link();
+    const auto device = runtime::device_of(address);  // a wrong one is told now
+    if (!device) return fail(device.error());
+    return runtime::make_null_link();
+  }
+  if (sends_over_ucx(transport) && !alone) return make_ucx_link(transport, address);
+  if (address.empty()) address = "127.0.0.1";
+  return sends_over_ucx(transport) ? make_ucx_link(transport, address)
+                                   : make_stream_link(address);
+}
+
+}  // namespace
+
+std::uint64_t shared_host() {
+  return sends_within_host(text_of("TIDEGATE_TRANSPORT"))
+             ? 0
+             : runtime::host_identity(text_of("TIDEGATE_HOST"));
+}
+
+expected<std::unique_ptr<runtime::link>> make_own_link() {
+  const auto transport = text_of("TIDEGATE_TRANSPORT");
+  const auto faults = text_of("TIDEGATE_LINK_FAULTS");
+  auto own = make_far_link(transport);
+  if (own && !sends_within_host(transport)) own = runtime::make_host_link(std::move(*own));
+  if (!own || faults.empty()) return own;
+  runtime::link_faults link_faults;
+  std::istringstream from(faults);
+  if (!(from >> link_faults.seed >> link_faults.drop >> link_faults.duplicate >>
+        link_faults.delay >> link_faults.delay_ms_max))
+    return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
+                                            "; allowed: a seed, shares of frames that are "
+                                            "dropped, doubled, delayed, and milliseconds");
+  return runtime::make_lossy(std::move(*own), link_faults);
+}
+
+}  // namespace tidegate::actors
