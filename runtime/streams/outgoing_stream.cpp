@@ -140,7 +140,7 @@ status outgoing_stream::respond() {
 
 void outgoing_stream::open() {
   phase_ = phase::open;
-  if (cipher_) sealed_.reserve(sealed_bytes_most);
+  if (cipher_) sealed_.resize(sealed_bytes_most);
 }
 
 unsigned outgoing_stream::flush() {
@@ -213,8 +213,8 @@ void outgoing_stream::finish_front() {
 
 void outgoing_stream::send_sealed() {
   while (can_flush()) {
-    if (sealed_sent_ == sealed_.size()) seal_some();
-    const auto left = sealed_.size() - sealed_sent_;
+    if (sealed_sent_ == sealed_end_) seal_some();
+    const auto left = sealed_end_ - sealed_sent_;
     const auto sent =
         ::send(socket_.get(), sealed_.data() + sealed_sent_, left, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (!wait_for_room(sent)) continue;
@@ -224,7 +224,7 @@ void outgoing_stream::send_sealed() {
 }
 
 void outgoing_stream::seal_some() {
-  sealed_.clear();
+  sealed_end_ = 0;
   sealed_sent_ = 0;
   while (!queue_.empty() && seal_front()) {
   }
@@ -239,11 +239,11 @@ bool outgoing_stream::seal_front() {
                          ? std::span<const std::byte>(front.wire)
                          : front.payload.subspan(
                                done, std::min(record_bytes_max, front.payload.size() - done));
-  const auto at = sealed_.size();
-  if (at + plain.size() + record_tag_bytes > sealed_bytes_most) return false;
-  sealed_.resize(at + plain.size() + record_tag_bytes);
-  const auto tag = cipher_->seal(plain, sealed_.data() + at);
-  std::copy(tag.begin(), tag.end(), sealed_.end() - record_tag_bytes);
+  if (sealed_end_ + plain.size() + record_tag_bytes > sealed_.size()) return false;
+  auto* const into = sealed_.data() + sealed_end_;
+  const auto tag = cipher_->seal(plain, into);
+  std::copy(tag.begin(), tag.end(), into + plain.size());
+  sealed_end_ += plain.size() + record_tag_bytes;
   consume(plain.size());
   return true;
 }
@@ -276,7 +276,7 @@ void outgoing_stream::end() {
   for (const auto& waiting : queue_.items())
     if (waiting.token != 0) home_.sent.push_back({waiting.token, false});
   queue_.clear();
-  sealed_.clear();
+  sealed_end_ = 0;
   sealed_sent_ = 0;
 }
 

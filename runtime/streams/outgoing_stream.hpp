@@ -45,7 +45,7 @@ class outgoing_stream {
   std::uint64_t link() const noexcept { return to_.link; }
   bool is_alive() const noexcept { return phase_ != phase::ended; }
   bool was_given_up() const noexcept { return given_up_; }
-  bool is_empty() const noexcept { return queue_.empty() && sealed_sent_ == sealed_.size(); }
+  bool is_empty() const noexcept { return queue_.empty() && sealed_sent_ == sealed_end_; }
   // Returns true if flush() has something to do that no event will tell.
   bool can_flush() const noexcept { return phase_ == phase::open && !blocked_ && !is_empty(); }
   // Returns when expire() has something to do; nothing: not at all.
@@ -88,7 +88,8 @@ class outgoing_stream {
   std::size_t front_sent_ = 0;    // bytes of the first in the queue, its header included
   std::vector<send_token> held_;  // of the message that is being sent
   std::optional<record_cipher> cipher_;
-  std::vector<std::byte> sealed_;  // to be sent
+  std::vector<std::byte> sealed_;  // up to sealed_end_, of which sealed_sent_ bytes are sent
+  std::size_t sealed_end_ = 0;
   std::size_t sealed_sent_ = 0;
 };
 

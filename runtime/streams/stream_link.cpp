@@ -253,9 +253,9 @@ void stream_link::set_timer() {
 }
 
 void stream_link::end_given_up(std::uint64_t link, std::uint32_t connection) {
-  for (const auto& stream : incoming_)
-    if (stream && stream->is_alive() && stream->link() == link &&
-        stream->connection() == connection)
+  for (auto at = room_.slots(); at < incoming_.size(); ++at)
+    if (auto& stream = incoming_[at]; stream && stream->is_alive() && stream->link() == link &&
+                                      stream->connection() == connection)
       stream->end();
 }
 

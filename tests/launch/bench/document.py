@@ -1,6 +1,7 @@
 """From measurements to tables: Markdown for docs/measurements/exchange.md and for the screen, series for the plots."""
 
 import math
+import re
 import statistics
 
 import network
@@ -157,12 +158,11 @@ def network_rows(name, found):
                 "-" if share is None else f"{share:.2f}"]
     rows = [row("ucx_perftest, one direction, GB/s", "ucx one way", "ucx one way", 1, 2),
             row("two ucx_perftest, each direction, GB/s", "ucx both ways", "ucx one way", 1, 2)]
-    for key in found:
-        if key.startswith("ours ") and key != "ours p50":
-            size = int(key.split()[1])
-            rows.append(row(f"tidegate, {size_text(size)}, each direction, GB/s", key, "ucx one way", 1, 2))
-            rows.append(row(f"tidegate, {size_text(size)}, CPU s/GB of gradient", f"cpu {size}", f"cpu {size}", 1, 2)[:-1]
-                        + [""])
+    for way, told in (("sockets", "plain sockets"), ("ours", "tidegate"), ("sealed", "tidegate, encrypted"),
+                      ("ucx", "tidegate over UCX")):
+        for size in sorted(int(key.split()[1]) for key in found if re.fullmatch(way + r" \d+", key)):
+            rows.append(row(f"{told}, {size_text(size)}, each direction, GB/s", f"{way} {size}", "ucx one way", 1, 2))
+            rows.append(row(f"{told}, {size_text(size)}, CPU s/GB of gradient", f"{way} cpu {size}", f"ours cpu {size}", 1, 2))
     return rows + [row("ucx_perftest ucp_am_lat, 4 KiB, p50 x 2, us", "ucx round trip", "ucx round trip", 1e6, 1),
                    row("tidegate bench latency, 4 KiB, p50, us", "ours p50", "ucx round trip", 1e6, 1)]
 
@@ -172,7 +172,8 @@ def network_section(links):
             "limit of 10 Gbit/s in each direction. The worker is on one, the shard on the other, so that gradients go "
             "one way while parameters come the other; sums and steps (SGD) are included. `ucx_perftest -t ucp_am_bw "
             "-s 1048576` sends the same megabyte again and again in one direction on the same link in the same "
-            "rounds; a second one sends against it for the row below. `ratio` is to its median.\n\n")
+            "rounds; a second one sends against it for the row below. `plain sockets` are two programs that send each other as "
+            "much over one connection and do nothing else. `ratio` is to the median of ucx_perftest, of CPU time to ours.\n\n")
     rows = []
     for name, found in links.items():
         rows += [[name, f"not measured: {found}", "", "", "", ""]] if isinstance(found, str) else \

@@ -38,7 +38,7 @@ def configuration():
 
 
 NETWORK = {"ucx one way": [1.1, 1.2, 1.3], "ucx both ways": [], "ours 16777216": [0.8, 0.9, 1.0],
-           "cpu 16777216": [1.3, 1.3, 1.3], "ours p50": [30e-6], "ucx round trip": [20e-6]}
+           "ours cpu 16777216": [0.8, 0.8, 0.8], "ucx 16777216": [0.4, 0.5, 0.6], "ucx cpu 16777216": [1.6, 1.6, 1.6], "ours p50": [30e-6], "ucx round trip": [20e-6]}
 
 
 class DocumentTest(unittest.TestCase):
@@ -75,6 +75,8 @@ class DocumentTest(unittest.TestCase):
     def test_the_network_is_compared_with_one_direction_of_the_yardstick(self):
         rows = {row[1]: row[2:] for row in document.network_rows("link", NETWORK)}
         self.assertEqual(rows["tidegate, 16 MiB, each direction, GB/s"], ["0.80", "0.90", "1.00", "0.75"])
+        self.assertEqual(rows["tidegate over UCX, 16 MiB, CPU s/GB of gradient"][-1], "2.00")
+        self.assertNotIn("tidegate, encrypted, 16 MiB, CPU s/GB of gradient", rows)
         self.assertEqual(rows["two ucx_perftest, each direction, GB/s"], ["-"] * 4)
         self.assertEqual(rows["tidegate bench latency, 4 KiB, p50, us"], ["30.0", "30.0", "30.0", "1.50"])
 

@@ -46,12 +46,28 @@ def ours(tidegate, link, *words):
     return json.loads(ended.output)["sizes"]
 
 
+# Ours over streams, over streams that are sealed, and over UCX.
+WAYS = {"ours": (), "sealed": ("--encrypt", "true"), "ucx": ("--transport", "ucx")}
+
+
+def exchanges(tidegate, link, way, sizes):
+    """{"WAY SIZE": GB/s each way, "WAY cpu SIZE": CPU seconds a GB of gradient}."""
+    found = {}
+    listed = ",".join(map(str, sizes))
+    for size in ours(tidegate, link, "exchange", "--workers", "1", "--bytes", listed, *WAYS[way]):
+        found[f"{way} {size['bytes']}"] = size["bytes"] / size["median_seconds"] / 1e9
+        found[f"{way} cpu {size['bytes']}"] = size["cpu_seconds_per_gb"]
+    return found
+
+
 def round_of(tidegate, link, cpus, number, sizes):
     found = {"ucx one way": one_way(link, cpus, number % 2), "ucx both ways": both_ways(link, cpus)}
-    listed = ",".join(map(str, sizes))
-    for size in ours(tidegate, link, "exchange", "--workers", "1", "--bytes", listed):
-        found[f"ours {size['bytes']}"] = size["bytes"] / size["median_seconds"] / 1e9
-        found[f"cpu {size['bytes']}"] = size["cpu_seconds_per_gb"]
+    program = tidegate.parent.parent / "tests/bench_socket_pair"
+    for size in sizes:
+        plain = yardsticks.socket_pair(program, size, max(4, (1 << 30) // size), link)
+        found[f"sockets {size}"], found[f"sockets cpu {size}"] = plain or (None, None)
+    for way in WAYS:
+        found |= exchanges(tidegate, link, way, sizes)
     found["ours p50"] = ours(tidegate, link, "latency")[0]["p50_seconds"]
     numbers = yardsticks.perftest("ucp_am_lat", 4096, ROUND_TRIPS, "tcp,self", cpus, link)
     found["ucx round trip"] = numbers and 2 * numbers[1] * 1e-6

@@ -58,6 +58,24 @@ def perftest(test, size, iterations, transport, cpus, link=None, side=0):
     return None
 
 
+def socket_pair(program, size, rounds, link=None):
+    """GB/s of each direction, and CPU seconds of both ends per GB of one, of two plain programs that send each other `size` bytes
+    at once. None when it failed. `link`: as of perftest."""
+    port = str(random.randrange(20000, 30000))
+    rest = [str(size), str(rounds)]
+    listener = [str(program), "listen", port, *rest]
+    caller = [str(program), "call", link.address(1) if link else "127.0.0.1", port, *rest]
+    if link:
+        listener, caller = link.command(1, listener), link.command(0, caller)
+    # The output of the first command alone is kept; both ends do the same, so twice the CPU time of one.
+    ended = processes.run([caller, listener], {}, WAIT_SECONDS)
+    if not ended.ok:
+        return None
+    found = json.loads(ended.output)
+    payload = size * rounds / 1e9
+    return payload / found["seconds"], 2 * found["cpu_seconds"] / payload
+
+
 def ucx_round_trip(transport, cpus):
     """Seconds: the median there and back of 4 KiB active messages."""
     numbers = perftest("ucp_am_lat", 4096, 20000, UCX_TRANSPORTS[transport], cpus)
