@@ -53,7 +53,7 @@ bool is_ready(int socket, short events, std::uint32_t within_ms) {
   }
 }
 
-expected<unique_fd> begin_connection(const addrinfo& address) {
+expected<unique_fd> begin_to_connect(const addrinfo& address) {
   auto connection = new_socket(address);
   if (!connection)
     return fail(errc::io_error, std::string("a socket: ") + std::strerror(errno));
@@ -63,15 +63,20 @@ expected<unique_fd> begin_connection(const addrinfo& address) {
   return connection;
 }
 
+status connected_as(int connection) {
+  int code = 0;
+  socklen_t size = sizeof code;
+  ::getsockopt(connection, SOL_SOCKET, SO_ERROR, &code, &size);
+  return code == 0 ? status() : status(errc::unavailable, std::strerror(code));
+}
+
 expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms) {
-  auto connection = begin_connection(address);
+  auto connection = begin_to_connect(address);
   if (!connection) return connection;
   if (!is_ready(connection->get(), POLLOUT, within_ms))
     return fail(errc::unavailable, "no answer in time");
-  int code = 0;
-  socklen_t size = sizeof code;
-  ::getsockopt(connection->get(), SOL_SOCKET, SO_ERROR, &code, &size);
-  if (code != 0) return fail(errc::unavailable, std::strerror(code));
+  if (auto connected = connected_as(connection->get()); !connected.ok())
+    return fail(std::move(connected));
   return connection;
 }
 

@@ -18,9 +18,11 @@ using socket_addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 // unavailable.
 expected<socket_addresses> resolve(const std::string& host, std::uint16_t port, int flags = 0);
 
-// Begins to connect and does not wait: the socket can be written once it is connected, or has
-// an error then (SO_ERROR). Errors: unavailable, io_error (no descriptor).
-expected<unique_fd> begin_connection(const addrinfo& address);
+// Begins to connect; the socket can be written to when that is over, and connected_as() says
+// how. Errors: unavailable (it is over already), io_error (no descriptor).
+expected<unique_fd> begin_to_connect(const addrinfo& address);
+status connected_as(int connection);
+
 // Connects, and blocks for `within_ms` at most. Errors: unavailable, io_error (no descriptor).
 expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms);
 

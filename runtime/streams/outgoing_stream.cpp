@@ -30,7 +30,7 @@ outgoing_stream::outgoing_stream(stream_home& home, peer_id id, const stream_add
 
 void outgoing_stream::connect() {
   deadline_ = steady_now() + stream_patience_ns(home_.silent_ms);
-  auto begun = begin_to_connect(to_.host, to_.port);
+  auto begun = begin_stream(to_.host, to_.port);
   if (!begun) return lose(begun.error().message());
   socket_ = std::move(*begun);
   prepare_stream(socket_.get(), home_.silent_ms);
@@ -87,8 +87,8 @@ unsigned outgoing_stream::on_event(std::uint32_t happened) {
 }
 
 unsigned outgoing_stream::on_connected() {
-  if (const auto code = error_of(socket_.get()); code != 0) {
-    lose(std::strerror(code));
+  if (const auto connected = connected_as(socket_.get()); !connected.ok()) {
+    lose(connected.message());
     return 1;
   }
   home_.events.watch_writes(socket_.get(), stream_kind::outgoing, id_, false);

@@ -24,10 +24,10 @@ std::int64_t stream_patience_ns(std::uint32_t silent_ms) noexcept {
   return static_cast<std::int64_t>(silent_ms > 0 ? silent_ms : silent_ms_preset) * million;
 }
 
-expected<unique_fd> begin_to_connect(const std::string& host, std::uint16_t port) {
+expected<unique_fd> begin_stream(const std::string& host, std::uint16_t port) {
   const auto all = resolve(host, port, AI_NUMERICHOST);
   if (!all) return fail(all.error());
-  return begin_connection(**all);
+  return begin_to_connect(**all);
 }
 
 void prepare_stream(int socket, std::uint32_t silent_ms) noexcept {
@@ -53,12 +53,6 @@ void prefer_reno_on_one_host(int socket) noexcept {
                                       sizeof(in6_addr)) == 0;
   constexpr std::string_view reno = "reno";
   if (same) (void)::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, reno.data(), reno.size());
-}
-
-int error_of(int socket) noexcept {
-  int code = 0;
-  socklen_t size = sizeof code;
-  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
 }
 
 std::string why_ended(int socket) {

@@ -13,14 +13,12 @@ namespace tidegate::runtime {
 std::int64_t stream_patience_ns(std::uint32_t silent_ms) noexcept;
 
 // Begins to connect to an IP address. Errors: unavailable, io_error.
-expected<unique_fd> begin_to_connect(const std::string& host, std::uint16_t port);
+expected<unique_fd> begin_stream(const std::string& host, std::uint16_t port);
 // No delay, an end when the other host is silent for too long (0: when the kernel thinks so),
 // and a bound on what waits in the kernel, which nothing can overtake.
 void prepare_stream(int socket, std::uint32_t silent_ms) noexcept;
 // Between two ends on one host nothing is gained by pacing (BBR).
 void prefer_reno_on_one_host(int socket) noexcept;
-// Returns what connect(2) came to; 0: it is connected.
-int error_of(int socket) noexcept;
 // Returns why a connection that this end only sends over has ended.
 std::string why_ended(int socket);
 
