@@ -32,6 +32,13 @@ std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster) {
   return all;
 }
 
+const host_spec* host_of_agent(const cluster_spec& cluster, host_number agent) noexcept {
+  host_number others = 0;
+  for (const auto& host : cluster.hosts)
+    if (agent == 0 ? !has_agent(host) : has_agent(host) && ++others == agent) return &host;
+  return nullptr;
+}
+
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept {
   const auto at = std::find_if(cluster.hosts.begin(), cluster.hosts.end(),
                                [&](const host_spec& host) { return host.name == name; });

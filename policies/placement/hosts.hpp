@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/model/process_name.hpp"
 #include "policies/model/spec.hpp"
 
 namespace tidegate::policies {
@@ -16,6 +17,10 @@ namespace tidegate::policies {
 bool has_agent(const host_spec& host) noexcept;
 // Returns those hosts, in the order of the cluster's.
 std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster);
+
+// Returns the host of an agent by its number: 0 is the launcher's own, the others are
+// agent_hosts() from 1 on. Of several that are the launcher's, the first; null if none is.
+const host_spec* host_of_agent(const cluster_spec& cluster, host_number agent) noexcept;
 
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept;
 
