@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "policies/protocol/agent_messages.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -19,7 +21,14 @@ struct agent_link_options {
   bool encrypt = false;  // security.encrypt
 };
 
-// Where the launcher takes agents in. One thread.
+// Where the agent of another host listens.
+struct peer_place {
+  policies::host_number host = 0;
+  std::string address;  // or a name
+  std::uint16_t port = 0;
+};
+
+// Where the launcher takes agents in, or an agent those of other hosts. One thread.
 class agent_door {
  public:
   virtual ~agent_door() = default;
@@ -40,6 +49,10 @@ struct agent_links {
   std::function<runtime::expected<runtime::unique_fd>(
       const std::string& host, std::uint16_t port, const agent_link_options& options)>
       connect;
+  // As reach_peers(), with its own limits.
+  std::function<std::vector<policies::unreached_host>(const std::vector<peer_place>& peers,
+                                                      std::uint64_t token, int stop)>
+      reach;
 };
 
 }  // namespace tidegate::launch

@@ -4,6 +4,7 @@
 
 #include "launch/agents/frame_fields.hpp"
 #include "launch/agents/state_image_json.hpp"
+#include "launch/agents/survey_json.hpp"
 
 namespace tidegate::launch {
 
@@ -94,6 +95,12 @@ json to_json(const orders::state_mirrored& order) {
   return all;
 }
 
+json to_json(const orders::survey& order) {
+  auto all = survey_json(order);
+  all["order"] = "survey";
+  return all;
+}
+
 json to_json(const orders::leave&) {
   return {{"order", "leave"}};
 }
@@ -131,6 +138,7 @@ policies::agent_order order_of(const json& from) {
   if (kind == "state_mirrored")
     return orders::state_mirrored{.process = process_of(from),
                                   .number = number_of<std::uint64_t>(from, "request")};
+  if (kind == "survey") return survey_of(from);
   if (kind == "leave") return orders::leave{};
   throw bad_field("order");
 }
@@ -196,6 +204,12 @@ json to_json(const reports::state& report) {
   return all;
 }
 
+json to_json(const reports::surveyed& report) {
+  auto all = survey_json(report);
+  all["report"] = "surveyed";
+  return all;
+}
+
 json to_json(const reports::noted& report) {
   return {{"report", "noted"}, {"subject", report.subject}, {"detail", report.detail}};
 }
@@ -232,6 +246,7 @@ policies::agent_report report_of(const json& from) {
     return reports::state{.process = process_of(from),
                           .number = number_of<std::uint64_t>(from, "request"),
                           .image = image_of(from.at("image"))};
+  if (kind == "surveyed") return surveyed_of(from);
   if (kind == "noted")
     return reports::noted{.subject = text_of(from, "subject"),
                           .detail = text_of(from, "detail")};

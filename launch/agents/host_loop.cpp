@@ -11,6 +11,7 @@
 #include "launch/agents/agent_text.hpp"
 #include "launch/processes/poll_until.hpp"
 #include "policies/model/millisecond.hpp"
+#include "policies/placement/hosts.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -25,6 +26,16 @@ constexpr std::size_t reports_kept_max = 16;
 constexpr std::size_t bytes_per_turn = std::size_t{256} << 10U;
 constexpr std::size_t last_bytes_max = std::size_t{16} << 20U;
 
+policies::host_number host_number_of(const policies::cluster_spec& spec,
+                                     const std::string& host) {
+  policies::host_number number = 1;
+  for (const auto* each : policies::agent_hosts(spec)) {
+    if (each->name == host) break;
+    ++number;
+  }
+  return number;
+}
+
 }  // namespace
 
 host_loop::host_loop(const agent_config& config, const std::string& folder,
@@ -37,10 +48,12 @@ host_loop::host_loop(const agent_config& config, const std::string& folder,
                   .run_dir = folder,
                   .epoch = 1,
                   .workers_port = config.workers_port}),
+      others_(spec, host_number_of(spec, config.host), links,
+              {.token = config.token, .unreachable_ms = spec.supervision.unreachable_ms}),
       shell_({.agent = runtime::draw_number(),
               .start = config.start,
               .unreachable_ns = spec.supervision.unreachable_ms * policies::millisecond},
-             processes_, static_cast<launcher_port&>(*this),
+             processes_, others_, static_cast<launcher_port&>(*this),
              spec.supervision.heartbeat_timeout_ms),
       connector_(links, config.launcher_host, config.launcher_port,
                  {.token = config.token,
@@ -66,6 +79,7 @@ void host_loop::wait() {
   if (has_input_) fds.push_back({.fd = STDIN_FILENO, .events = POLLIN, .revents = 0});
   if (link_.is_open()) fds.push_back({link_.fd(), link_.awaits(), 0});
   processes_.add_to(fds);
+  others_.add_to(fds);
   if (may_tell_logs()) fds.push_back({tails_->fd(), POLLIN, 0});
   const bool is_due = processes_.has_news() || (may_tell_logs() && tails_->has_more());
   poll_until(fds, is_due ? 0 : shell_.next_wake());
@@ -78,6 +92,7 @@ agent_turn host_loop::collect() {
   if (has_input_) read_input(turn);
   read_link(turn);
   processes_.read(turn);
+  others_.read(turn);
   if (tails_) read_logs(turn);
   if (processes_.adopts()) reap_strays([&](pid_t pid) { return processes_.has(pid); });
   return turn;

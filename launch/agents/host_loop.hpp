@@ -12,6 +12,7 @@
 #include "launch/agents/connector.hpp"
 #include "launch/agents/frame_connection.hpp"
 #include "launch/agents/log_tails.hpp"
+#include "launch/agents/peer_survey.hpp"
 #include "launch/processes/run_processes.hpp"
 #include "launch/processes/signals.hpp"
 #include "launch/processes/starter.hpp"
@@ -47,6 +48,7 @@ class host_loop final : private launcher_port {
   const agent_config& config_;
   signal_source signals_;
   run_processes processes_;
+  peer_survey others_;
   agent_shell shell_;
   connector connector_;
   frame_connection link_;

@@ -6,6 +6,7 @@
 #include "actors/control/connection.hpp"
 #include "actors/control/gate.hpp"
 #include "actors/node/node.hpp"
+#include "launch/agents/reach_peers.hpp"
 #include "launch/bench/bench.hpp"
 #include "launch/chaos/chaos.hpp"
 #include "launch/cli/program.hpp"
@@ -102,6 +103,11 @@ runtime::expected<runtime::unique_fd> connect_to_launcher(const std::string& hos
   return tidegate::actors::connect_proven(host, port, options_of(options));
 }
 
+std::vector<tidegate::policies::unreached_host> reach_agents(
+    const std::vector<tidegate::launch::peer_place>& peers, std::uint64_t token, int stop) {
+  return tidegate::launch::reach_peers(peers, token, stop);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,11 +118,13 @@ int main(int argc, char** argv) {
   if (tidegate::launch::is_render_command(args))
     return static_cast<int>(tidegate::launch::run_render_command(args));
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
-  return tidegate::launch::run_program(
-      args, {.run_coordinator = tidegate::actors::run_coordinator,
-             .run_shard = tidegate::actors::run_shard,
-             .run_shard_host = tidegate::actors::run_shard_host,
-             .run_aggregator = tidegate::actors::run_aggregator,
-             .observe = observe,
-             .agents = {.listen = listen_for_agents, .connect = connect_to_launcher}});
+  return tidegate::launch::run_program(args,
+                                       {.run_coordinator = tidegate::actors::run_coordinator,
+                                        .run_shard = tidegate::actors::run_shard,
+                                        .run_shard_host = tidegate::actors::run_shard_host,
+                                        .run_aggregator = tidegate::actors::run_aggregator,
+                                        .observe = observe,
+                                        .agents = {.listen = listen_for_agents,
+                                                   .connect = connect_to_launcher,
+                                                   .reach = reach_agents}});
 }

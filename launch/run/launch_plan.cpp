@@ -7,6 +7,7 @@
 #include "launch/text/scalars.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/hosts.hpp"
+#include "policies/placement/needed_reach.hpp"
 #include "policies/placement/process_names.hpp"
 #include "policies/placement/shard_map.hpp"
 
@@ -25,7 +26,7 @@ policies::launch_plan::host own_host(const policies::cluster_spec& spec) {
   for (const auto& host : spec.hosts) {
     if (policies::has_agent(host)) continue;
     if (std::exchange(is_first, false))
-      own = {.name = host.name, .room = host.room};
+      own = {.name = host.name, .room = host.room, .address = host.address};
     else if (own.room)
       own.room = host.room ? std::optional(*own.room + *host.room) : host.room;
   }
@@ -50,12 +51,14 @@ void set_hosts(const policies::cluster_spec& spec, policies::launch_plan& plan) 
   std::map<std::string, host_number> numbers;
   for (const auto* host : others) {
     numbers[host->name] = static_cast<host_number>(plan.hosts.size());
-    plan.hosts.push_back({.name = host->name, .room = host->room});
+    plan.hosts.push_back({.name = host->name, .room = host->room, .address = host->address});
   }
   for (const auto& name : all_names(spec)) {
     const auto at = numbers.find(plan_process(spec, name).host);
     plan.homes[name.to_string()] = at == numbers.end() ? 0 : at->second;
   }
+  plan.must_reach = policies::needed_reach(
+      spec, [&](const auto& name) { return plan.homes.at(name.to_string()); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launch/config/write_yaml.hpp"
+#include "launch/plan/environment.hpp"
 #include "launch/processes/poll_until.hpp"
 #include "launch/processes/process_records.hpp"
 #include "launch/run/launch_plan.hpp"
@@ -47,6 +48,11 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   auto plan = launch_plan_of(spec, epoch);
   // Who resumes a run has looked whether it can be read.
   plan.cancelled = folder.cancelled_jobs().value_or(std::vector<std::string>());
+  // Payload then takes another way than the hosts' addresses: only the coordinator is there.
+  if (!variable_in(parse_environment(environ), "UCX_NET_DEVICES").empty())
+    std::erase_if(plan.must_reach, [&](const auto& pair) {
+      return pair.second != plan.homes.at(plan.processes.front().to_string());
+    });
   return plan;
 }
 
@@ -63,7 +69,9 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
                 .epoch = epoch,
                 .workers_port = runtime::free_port()},
       processes_(spec, programs.own, own_hosts(spec), identity_),
-      agent_(processes_, spec.supervision.heartbeat_timeout_ms),
+      others_(spec, inner_agent::host, cluster.agents,
+              {.token = identity_.token, .unreachable_ms = spec.supervision.unreachable_ms}),
+      agent_(processes_, others_, spec.supervision.heartbeat_timeout_ms),
       agents_(spec, programs.agents, cluster.agents,
               common_config(spec, identity_, journal.folder())),
       shell_(plan_of(spec, epoch, journal.folder()), *this, runtime::draw_number()),
@@ -99,6 +107,7 @@ void run::wait() {
   std::vector<pollfd> fds{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   processes_.add_to(fds);
+  others_.add_to(fds);
   agents_.add_to(fds);
   faults_.add_to(fds);
   output_.add_to(fds);
@@ -118,6 +127,7 @@ run_turn run::collect() {
                             s == SIGINT});
   agent_turn of_host;
   processes_.read(of_host);
+  others_.read(of_host);
   agent_.turn(now_, std::move(of_host));
   agents_.read();
   if (poller_) turn.news = take_news();

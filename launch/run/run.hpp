@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launch/agents/host_agents.hpp"
+#include "launch/agents/peer_survey.hpp"
 #include "launch/processes/run_processes.hpp"
 #include "launch/processes/signals.hpp"
 #include "launch/run/run_faults.hpp"
@@ -71,6 +72,7 @@ class run final : private run_port {
   run_journal& journal_;
   run_identity identity_;
   run_processes processes_;
+  peer_survey others_;  // as the launcher's own host reaches them
   inner_agent agent_;   // of the launcher's own host
   host_agents agents_;  // of the others
   run_shell shell_;

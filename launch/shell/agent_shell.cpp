@@ -69,6 +69,7 @@ void agent_shell::act(const effects::carry_out& order) {
 
 void agent_shell::act(const effects::end_all&) {
   incarnations_.clear();
+  others_.survey({.step = policies::survey_step::end});
   processes_.end_all();
 }
 

@@ -34,8 +34,9 @@ class agent_shell {
  public:
   // `heartbeat_timeout_ms` 0: nobody beats, and nobody hangs. The ports outlive it.
   agent_shell(const policies::agent_options& options, process_port& processes,
-              launcher_port& launcher, std::uint32_t heartbeat_timeout_ms)
+              survey_port& others, launcher_port& launcher, std::uint32_t heartbeat_timeout_ms)
       : processes_(processes),
+        others_(others),
         launcher_(launcher),
         core_(options),
         hangs_(heartbeat_timeout_ms) {}
@@ -72,9 +73,11 @@ class agent_shell {
   void obey(const policies::agent_orders::state_mirrored& state) {
     processes_.state_mirrored(state.process, state.number);
   }
+  void obey(const policies::agent_orders::survey& step) { others_.survey(step); }
   void obey(const policies::agent_orders::leave&) {}  // the core's own
 
   process_port& processes_;
+  survey_port& others_;
   launcher_port& launcher_;
   policies::agent_core core_;
   policies::hang_detector hangs_;

@@ -1,5 +1,5 @@
-// The world as the shell of a host's agent sees it: the processes of the host, and the
-// launcher. The agent's main thread is an adapter, the simulator another; neither decides
+// The world as the shell of a host's agent sees it: the processes of the host, other hosts, and
+// the launcher. The agent's main thread is an adapter, the simulator another; neither decides
 // anything. One thread; nothing here waits.
 #pragma once
 
@@ -44,6 +44,15 @@ class process_port {
   virtual void end_all() = 0;
   // Returns how often each process that lives has beaten.
   virtual std::vector<policies::beat_reading> beats() = 0;
+};
+
+// How an agent finds out which other hosts its own reaches.
+class survey_port {
+ public:
+  virtual ~survey_port() = default;
+  // Carries out a step, and ends what another survey has left; agent_turn::reports tell what
+  // has come of it.
+  virtual void survey(const policies::agent_orders::survey& step) = 0;
 };
 
 // The connection of an agent to its launcher.

@@ -18,7 +18,7 @@ void inner_agent::start(std::int64_t now, std::uint64_t start) {
   todo_ = {};
   shell_ = std::make_unique<agent_shell>(
       policies::agent_options{.agent = start, .start = start, .unreachable_ns = 0}, processes_,
-      static_cast<launcher_port&>(*this), heartbeat_timeout_ms_);
+      others_, static_cast<launcher_port&>(*this), heartbeat_timeout_ms_);
   is_busy_ = true;
   shell_->begin(now);
   is_busy_ = false;

@@ -14,9 +14,9 @@ namespace tidegate::launch {
 
 class inner_agent final : private launcher_port {
  public:
-  // `processes` outlives it. `heartbeat_timeout_ms`: see agent_shell.
-  inner_agent(process_port& processes, std::uint32_t heartbeat_timeout_ms)
-      : processes_(processes), heartbeat_timeout_ms_(heartbeat_timeout_ms) {}
+  // `processes` and `others` outlive it. `heartbeat_timeout_ms`: see agent_shell.
+  inner_agent(process_port& processes, survey_port& others, std::uint32_t heartbeat_timeout_ms)
+      : processes_(processes), others_(others), heartbeat_timeout_ms_(heartbeat_timeout_ms) {}
 
   // run_port::start_agent(), end_agent(), send(). What the agent answers is in take_events()
   // when they return; what processes do comes with a later turn().
@@ -38,6 +38,7 @@ class inner_agent final : private launcher_port {
   void carry_out(std::int64_t now);
 
   process_port& processes_;
+  survey_port& others_;
   std::uint32_t heartbeat_timeout_ms_;
   std::unique_ptr<agent_shell> shell_;  // while it was started
   agent_turn todo_;

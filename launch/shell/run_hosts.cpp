@@ -95,6 +95,8 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
   if (const auto* port = std::get_if<reports::listens>(&content)) return take(*port, out);
   if (const auto* copied = std::get_if<reports::state>(&content))
     return take(report.host, *copied);
+  if (const auto* news = std::get_if<reports::surveyed>(&content))
+    return core_.host_surveyed(report.host, *news);
   if (const auto* log = std::get_if<reports::logged>(&content))
     return world_.append_log(log->writer, log->text);
   if (const auto* note = std::get_if<reports::noted>(&content))

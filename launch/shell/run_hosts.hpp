@@ -37,6 +37,7 @@ class run_hosts {
   void act(const launch_effects::start& start);
   void act(const launch_effects::start_spare& start);
   void act(const launch_effects::end_spare& end);
+  void act(const launch_effects::survey& survey) { order(survey.host, survey.order); }
   void signal(policies::process_number process, policies::process_signal content);
   // No process of the epoch before lives.
   void begin_epoch() { coordinator_port_ = 0; }

@@ -93,6 +93,7 @@ class run_shell {
   void act(const effects::start& start) { hosts_.act(start); }
   void act(const effects::start_spare& start) { hosts_.act(start); }
   void act(const effects::end_spare& end) { hosts_.act(end); }
+  void act(const effects::survey& survey) { hosts_.act(survey); }
   void act(const effects::renew& renewal);
   void act(const effects::watch&);
   void act(const effects::poll_now&);

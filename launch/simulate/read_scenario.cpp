@@ -285,6 +285,7 @@ key_readers readers_of(scenario& into) {
   all["hosts.faults"] = {numbers(into.host_faults), count_rule};
   all["hosts.last"] = {duration_of(into.host_fault_max), time_rule};
   all["hosts.cut_off"] = {chance(into.cut_hosts), share_rule};
+  all["hosts.apart"] = {chance(into.hosts_apart), share_rule};
   all["hosts.room"] = {chance(into.small_hosts), share_rule};
   all["stalls.count"] = {numbers(into.stalls), count_rule};
   all["stalls.last"] = {duration_of(into.stall_max), time_rule};

@@ -31,12 +31,17 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
 }
 
 void launch_core::host_up(host_number host, launch_effects& out) {
-  state_->hosts.up(host, out);
+  state_->survey.up(host, out);
 }
 
 void launch_core::host_down(std::int64_t now, host_number host, const std::string& why,
                             launch_effects& out) {
+  state_->survey.down(host);
   state_->hosts.down(now, host, why, out);
+}
+
+void launch_core::host_surveyed(host_number host, const agent_reports::surveyed& news) {
+  state_->survey.told(host, news);
 }
 
 void launch_core::host_stays_down(host_number host, const std::string& why) {
@@ -151,6 +156,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   }
   state_->scaling.go_on(now, out);
   state_->exits.judge(now, out);
+  state_->survey.go_on(now, out);
   state_->restarts.start_rested(now, out);
   state_->hosts.check(now, out);
   state_->job_checks.check(now, out);
@@ -168,9 +174,10 @@ std::int64_t launch_core::next_wake() const {
                             state_->rollbacks.next_wake()});
   if (!state_->lifecycle.is_active()) return at;
   return std::min({at, state_->exits.next_wake(), state_->restarts.next_wake(),
-                   state_->hosts.next_wake(), state_->joins.next_wake(),
-                   state_->scaling.next_wake(), state_->job_checks.next_wake(),
-                   state_->endings.next_wake(), state_->spares.next_wake()});
+                   state_->hosts.next_wake(), state_->survey.next_wake(),
+                   state_->joins.next_wake(), state_->scaling.next_wake(),
+                   state_->job_checks.next_wake(), state_->endings.next_wake(),
+                   state_->spares.next_wake()});
 }
 
 bool launch_core::is_running() const {

@@ -55,6 +55,9 @@ class launch_core {
   void host_up(host_number host, launch_effects& out);
   void host_down(std::int64_t now, host_number host, const std::string& why,
                  launch_effects& out);
+  // What has come of a step of a survey on this host. No process but the coordinator is started
+  // before the hosts are known to reach each other.
+  void host_surveyed(host_number host, const agent_reports::surveyed& news);
   // Why a host that is lost is not back yet.
   void host_stays_down(host_number host, const std::string& why);
   // Answers launch_effects::renew: the epoch is durably on record, or could not be put there.

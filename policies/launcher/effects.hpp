@@ -15,6 +15,7 @@
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
+#include "policies/protocol/agent_messages.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
@@ -49,6 +50,11 @@ struct launch_effects {
   struct end_spare {
     host_number host = 0;
     spare_number spare = no_spare;
+  };
+  // Order a step of a survey; host_surveyed() follows all but the last, or host_down().
+  struct survey {
+    host_number host = 0;
+    agent_orders::survey order;
   };
   // Begin a new epoch: stop polling the coordinator of the epoch before, put the number on
   // record, and answer by renewed(), before any other event, once it is durable or cannot be
@@ -123,9 +129,9 @@ struct launch_effects {
     std::string reason;
   };
   using effect =
-      std::variant<start, start_spare, end_spare, renew, watch, poll_now, stop_cluster, leave,
-                   fail_job, record_cancelled, was_done, save, terminate, kill, note, complain,
-                   show_log, show_agent_log, conclude>;
+      std::variant<start, start_spare, end_spare, survey, renew, watch, poll_now, stop_cluster,
+                   leave, fail_job, record_cancelled, was_done, save, terminate, kill, note,
+                   complain, show_log, show_agent_log, conclude>;
   std::vector<effect> all;
 };
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/model/process_name.hpp"
@@ -29,6 +31,7 @@ struct launch_plan {
   struct host {
     std::string name;
     std::optional<std::uint32_t> room;  // for processes of hosts that are lost; else for any
+    std::string address = {};           // empty: it is no host of the cluster
   };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
@@ -36,6 +39,8 @@ struct launch_plan {
   // named, on the first.
   std::vector<host> hosts;
   std::map<std::string, host_number> homes;
+  // Pairs of hosts of which the first has to reach the second (needed_reach()).
+  std::set<std::pair<host_number, host_number>> must_reach = {};
   std::uint32_t start_timeout_ms = 30'000;
   std::string start_timeout_text = "30s";  // for messages
   supervision_spec supervision;

@@ -24,9 +24,10 @@ void run_lifecycle::begin(std::int64_t now, launch_effects& out) {
 }
 
 // Processes are started one after the other, so that the first that does not start is the last
-// that was tried.
+// that was tried. All but the coordinator wait until hosts are known to reach each other.
 void run_lifecycle::start_next(std::int64_t now, launch_effects& out) {
   const auto next = state_.processes.first(process_state::waiting);
+  if (next > 0 && !state_.survey.is_done()) return;
   if (next < state_.processes.size()) {
     last_in_turn_ = next;
     state_.processes.start(next, out);
@@ -39,6 +40,7 @@ void run_lifecycle::start_next(std::int64_t now, launch_effects& out) {
 
 // The others wait for the coordinator to be ready; one that comes back is out of turn.
 void run_lifecycle::started(std::int64_t now, process_number process, launch_effects& out) {
+  if (process == 0) is_ready_ = false;
   if (process != 0 && process == last_in_turn_ && phase_ == run_phase::starting)
     start_next(now, out);
   // It was on its way when everything was to end.
@@ -47,7 +49,12 @@ void run_lifecycle::started(std::int64_t now, process_number process, launch_eff
 }
 
 void run_lifecycle::coordinator_ready(std::int64_t now, launch_effects& out) {
+  is_ready_ = true;
   if (phase_ == run_phase::starting) start_next(now, out);
+}
+
+void run_lifecycle::surveyed(std::int64_t now, launch_effects& out) {
+  if (phase_ == run_phase::starting && is_ready_) start_next(now, out);
 }
 
 void run_lifecycle::coordinator_unusable(std::int64_t now, const std::string& why,
@@ -73,7 +80,8 @@ void run_lifecycle::advance(std::int64_t now, launch_effects& out) {
     end(now, run_outcome::job_failed,
         (state_.processes.is(last_in_turn_, process_state::resting)
              ? state_.processes.name(last_in_turn_).to_string() + " could not be started"
-             : "the coordinator was not ready") +
+         : is_ready_ && !state_.survey.is_done() ? state_.survey.waits_for()
+                                                 : "the coordinator was not ready") +
             " within " + state_.plan.start_timeout_text + " (cluster.start_timeout)",
         out);
   if (phase_ == run_phase::running && state_.endings.all_over()) {

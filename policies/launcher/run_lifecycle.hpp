@@ -34,6 +34,8 @@ class run_lifecycle {
   // Starts the process that is next in turn after this one. The process after the coordinator
   // is started by coordinator_ready().
   void started(std::int64_t now, process_number process, launch_effects& out);
+  // Hosts are known to reach each other.
+  void surveyed(std::int64_t now, launch_effects& out);
   // launch_core::coordinator_ready(), coordinator_unusable(), interrupted().
   void coordinator_ready(std::int64_t now, launch_effects& out);
   void coordinator_unusable(std::int64_t now, const std::string& why, launch_effects& out);
@@ -79,6 +81,7 @@ class run_lifecycle {
   launcher_state& state_;
   run_phase phase_ = run_phase::starting;
   std::int64_t since_ = 0;
+  bool is_ready_ = false;            // the coordinator that was started last
   process_number last_in_turn_ = 0;  // the last that was started in its turn
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;

@@ -11,6 +11,7 @@ launcher_state::launcher_state(launch_plan run)
       start_timeout(plan.start_timeout_ms * millisecond),
       processes(*this),
       hosts(*this),
+      survey(*this),
       jobs(plan),
       coordinator(*this),
       lifecycle(*this),

@@ -9,6 +9,7 @@
 #include "policies/launcher/effects.hpp"
 #include "policies/launcher/exit_judge.hpp"
 #include "policies/launcher/host_list.hpp"
+#include "policies/launcher/host_survey.hpp"
 #include "policies/launcher/job_endings.hpp"
 #include "policies/launcher/job_statuses.hpp"
 #include "policies/launcher/job_watch.hpp"
@@ -42,6 +43,7 @@ struct launcher_state {
   const std::int64_t start_timeout;
   process_list processes;
   host_list hosts;
+  host_survey survey;
   job_statuses jobs;
   coordinator_contact coordinator;
   run_lifecycle lifecycle;

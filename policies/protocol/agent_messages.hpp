@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
@@ -34,6 +35,21 @@ struct launched_process {
 
 // Ends a process by its leave or by force, stops it, or has it go on.
 enum class process_signal : std::uint8_t { terminate, kill, stop, go_on };
+
+// How hosts find out which of them reach each other: an agent listens for those of others,
+// connects to theirs, and listens no longer.
+enum class survey_step : std::uint8_t { listen, reach, end };
+
+// Where the agent of another host listens, at the address of that host.
+struct survey_peer {
+  host_number host = 0;
+  std::uint16_t port = 0;
+};
+// A host whose agent did not answer there, or did not prove that it is of this run.
+struct unreached_host {
+  host_number host = 0;
+  std::string why;
+};
 
 namespace agent_orders {
 
@@ -82,6 +98,12 @@ struct state_mirrored {
   launched_process process;
   std::uint64_t number = 0;
 };
+// A step of a survey; `surveyed` answers all but the last.
+struct survey {
+  std::uint32_t number = 0;  // of the survey
+  survey_step step = survey_step::listen;
+  std::vector<survey_peer> peers = {};  // to reach
+};
 // The run is over: end all, and go.
 struct leave {};
 
@@ -89,7 +111,8 @@ struct leave {};
 
 using agent_order =
     std::variant<agent_orders::start, agent_orders::start_spare, agent_orders::end_spare,
-                 agent_orders::signal, agent_orders::state_mirrored, agent_orders::leave>;
+                 agent_orders::signal, agent_orders::state_mirrored, agent_orders::survey,
+                 agent_orders::leave>;
 
 namespace agent_reports {
 
@@ -138,6 +161,14 @@ struct state {
   std::uint64_t number = 0;  // of the request
   state_image image;
 };
+// What has come of a step of a survey.
+struct surveyed {
+  std::uint32_t number = 0;  // of the survey
+  survey_step step = survey_step::listen;
+  std::uint16_t port = 0;  // where it listens; 0: it cannot, and `why` says why
+  std::string why = {};
+  std::vector<unreached_host> unreached = {};  // of those that it was to reach
+};
 // For the events of the run.
 struct noted {
   std::string subject;
@@ -150,7 +181,7 @@ using agent_report =
     std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
                  agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
                  agent_reports::spare_ended, agent_reports::logged, agent_reports::state,
-                 agent_reports::noted>;
+                 agent_reports::surveyed, agent_reports::noted>;
 
 // What travels. `taken`: the number of the last message of the other side that was taken.
 struct agent_frame {

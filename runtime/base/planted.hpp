@@ -200,6 +200,10 @@ enum class planted_bug : std::uint16_t {
   // Mistakes with functions of rows.
   row_made_since_is_there,
   row_erased_since_is_not_there,
+  // Mistakes with surveys of hosts: simulated hosts that do not reach each other find them.
+  hosts_surveyed_one_way,
+  unneeded_pair_ends_the_run,
+  lost_host_counts_as_unreached,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -238,6 +242,11 @@ inline constexpr auto planted_agent_bug_last = planted_bug::host_used_again_uncl
 inline constexpr auto planted_host_bug_last = planted_bug::process_stays_on_lost_host;
 constexpr bool is_bug_of_hosts(planted_bug bug) noexcept {
   return bug >= planted_agent_bug_first && bug <= planted_host_bug_last;
+}
+inline constexpr auto planted_survey_bug_first = planted_bug::hosts_surveyed_one_way;
+inline constexpr auto planted_survey_bug_last = planted_bug::lost_host_counts_as_unreached;
+constexpr bool is_bug_of_surveys(planted_bug bug) noexcept {
+  return bug >= planted_survey_bug_first && bug <= planted_survey_bug_last;
 }
 inline constexpr auto planted_mirror_bug_first = planted_bug::state_of_an_earlier_stay;
 inline constexpr auto planted_mirror_bug_last =

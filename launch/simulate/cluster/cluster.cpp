@@ -5,9 +5,11 @@
 
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/host_agent.hpp"
+#include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/process.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
+#include "policies/placement/needed_reach.hpp"
 #include "runtime/base/buggify.hpp"
 
 namespace tidegate::sim {
@@ -270,6 +272,23 @@ nanoseconds last_fault_of(const cluster_plan& plan) {
   return last_fault;
 }
 
+// Returns true if the run has ended because hosts do not reach each other. That is how one has
+// to end in which two do not that have to, and no other; a host that is lost by then counts as
+// none.
+bool ends_apart(world& where, const cluster_result& result) {
+  const auto& plan = where.plan;
+  const bool is_told = result.why.find("have to reach each other do not") != std::string::npos;
+  if (plan.apart.empty() && !is_told) return false;
+  const auto needed = policies::needed_reach(
+      plan.spec, [&](const policies::process_name& name) { return home_of(plan.spec, name); });
+  const bool has_to = std::any_of(plan.apart.begin(), plan.apart.end(),
+                                  [&](const auto& pair) { return needed.contains(pair); });
+  if (is_told != has_to && (is_told || plan.host_faults.empty()))
+    where.check.fail("apart", has_to ? "hosts do not reach each other, and that is not told"
+                                     : "hosts reach each other, and still: " + result.why);
+  return is_told;
+}
+
 // Agents of hosts that were cut off find that nobody is there.
 void let_agents_leave(world& where) {
   const auto& plan = where.plan;
@@ -335,7 +354,8 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   if (ended() && where.processes().size() > 1)
     where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
                                          " processes outlive the launcher");
-  if (ended() && !done && !plan.may_fail && !where.check.may_not_go_on(result.why))
+  if (ended() && !ends_apart(where, result) && !done && !plan.may_fail &&
+      !where.check.may_not_go_on(result.why))
     where.check.fail("ends well",
                      "nothing failed that a job may not survive, but: " + result.why);
   result.violations = where.check.violations();

@@ -74,6 +74,18 @@ void draw_stalls(const scenario& of, draws& chance, cluster_plan& plan) {
                            chance.between<nanoseconds>(1, of.stall_max)});
 }
 
+// From the beginning, and for ever; one way or both.
+void draw_hosts_apart(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto hosts = static_cast<std::uint32_t>(plan.spec.hosts.size());
+  if (of.hosts_apart == 0 || hosts < 2 || !chance.chance(of.hosts_apart)) return;
+  const auto from = chance.between<std::uint32_t>(0, hosts - 1);
+  const auto to = (from + chance.between<std::uint32_t>(1, hosts - 1)) % hosts;
+  plan.apart.emplace(from, to);
+  if (chance.chance(0.5)) plan.apart.emplace(to, from);
+  // What is lost may go to a host from which it does not reach what it needs.
+  plan.may_fail |= !plan.host_faults.empty();
+}
+
 void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan) {
   if (of.host_faults.high == 0) return;
   plan.has_agents = true;
@@ -83,6 +95,7 @@ void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan) {
                                 .when = chance.between<nanoseconds>(0, of.deaths_within),
                                 .lasts = chance.between<nanoseconds>(0, of.host_fault_max),
                                 .is_cut = chance.chance(of.cut_hosts)});
+  draw_hosts_apart(of, chance, plan);
   if (of.small_hosts == 0) return;
   for (std::size_t host = 0; host < plan.spec.hosts.size(); ++host)
     plan.room.push_back(chance.chance(of.small_hosts)

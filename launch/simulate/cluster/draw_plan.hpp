@@ -88,6 +88,7 @@ struct scenario {
   range<std::uint32_t> host_faults{0, 0};    // of hosts that have agents of their own, if any
   nanoseconds host_fault_max = 20 * second;
   double cut_hosts = 0;    // share of those that live, and are out of reach
+  double hosts_apart = 0;  // share of clusters of which two do not reach each other
   double small_hosts = 0;  // share of hosts that have room for few of others' processes
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;

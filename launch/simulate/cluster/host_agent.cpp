@@ -13,7 +13,7 @@ host_agent::host_agent(world& where, process_id id, std::uint32_t host, std::uin
       shell_({.agent = id,
               .start = start,
               .unreachable_ns = where.plan.spec.supervision.unreachable_ms * millisecond},
-             own_, static_cast<launch::launcher_port&>(*this), 0) {}
+             own_, own_, static_cast<launch::launcher_port&>(*this), 0) {}
 
 void host_agent::start() {
   later(0, [this] {

@@ -6,6 +6,7 @@
 #include "launch/simulate/cluster/aggregator.hpp"
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/launcher_plan.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
@@ -279,6 +280,29 @@ void host_processes::end_spare_now(spare_number number) {
 }
 
 // Returns how long the spare takes to be the process, or nothing where it has just ended.
+// What answers is there at once, and what does not, after a while.
+void host_processes::survey(const orders::survey& step) {
+  constexpr nanoseconds answers_after = millisecond;
+  constexpr nanoseconds gives_up_after = 1'500 * millisecond;
+  if (step.step == policies::survey_step::end) return;
+  if (step.step == policies::survey_step::listen)
+    return tell_survey({.number = step.number, .step = step.step, .port = 1}, answers_after);
+  owner_.after(answers_after, [this, step] {
+    reports::surveyed report{.number = step.number, .step = step.step};
+    for (const auto& peer : step.peers)
+      if (!world_.reaches(own_host(), peer.host))
+        report.unreached.push_back({.host = peer.host, .why = "no answer"});
+    const auto is_whole = report.unreached.empty();
+    tell_survey(std::move(report), is_whole ? 0 : gives_up_after);
+  });
+}
+
+void host_processes::tell_survey(reports::surveyed report, nanoseconds after) {
+  owner_.after(after, [this, report = std::move(report)] {
+    if (!owner_.is_over()) owner_.happened(report);
+  });
+}
+
 std::optional<nanoseconds> host_processes::take_spare(spare_number number,
                                                       const policies::process_name& name) {
   if (!spares_started_.contains(number) || spares_taken_.contains(number))

@@ -20,7 +20,7 @@ namespace tidegate::sim {
 // The host of a process where no host is lost.
 std::uint32_t home_of(const policies::cluster_spec& spec, const policies::process_name& name);
 
-class host_processes final : public launch::process_port {
+class host_processes final : public launch::process_port, public launch::survey_port {
  public:
   // Whose processes they are: the process of the agent.
   class owner {
@@ -61,6 +61,7 @@ class host_processes final : public launch::process_port {
   void state_mirrored(const launch::launched_process& process, std::uint64_t number) override;
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return {}; }
+  void survey(const policies::agent_orders::survey& step) override;
 
  private:
   struct child {
@@ -76,6 +77,8 @@ class host_processes final : public launch::process_port {
     bool can_copy = false;
   };
 
+  std::uint32_t own_host() const { return host_.value_or(0); }
+  void tell_survey(policies::agent_reports::surveyed report, nanoseconds after);
   void mirror(process_id id, const runtime::mirror_request& request);
   std::unique_ptr<process> make(process_id id, const policies::agent_orders::start& start);
   void begin(const policies::agent_orders::start& start);

@@ -6,6 +6,7 @@
 #include "launch/simulate/cluster/aggregator.hpp"
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/host_agent.hpp"
+#include "launch/simulate/cluster/launcher_plan.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
@@ -16,68 +17,6 @@
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::sim {
-
-using policies::process_role;
-
-namespace {
-
-// All hosts have agents, and any process that there may be has a home.
-void set_hosts(const cluster_plan& of, policies::launch_plan& plan) {
-  const auto& spec = of.spec;
-  for (std::uint32_t host = 0; host < spec.hosts.size(); ++host)
-    plan.hosts.push_back({.name = "h" + std::to_string(host),
-                          .room = of.room.empty() ? std::nullopt : of.room[host]});
-  auto names = plan.processes;
-  const auto of_shards = policies::processes_of(spec.shards, spec.shards, spec.replicas);
-  names.insert(names.end(), of_shards.begin(), of_shards.end());
-  for (const auto& job : spec.jobs)
-    for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
-      names.push_back({process_role::worker, job.name, rank});
-  for (const auto& name : names) plan.homes[name.to_string()] = home_of(spec, name);
-}
-
-policies::launch_plan plan_of(const cluster_plan& of, std::uint32_t epoch, disk_view& folder) {
-  const auto& spec = of.spec;
-  policies::launch_plan plan;
-  plan.epoch = epoch;
-  plan.cancelled = policies::cancelled_jobs(folder).value_or(std::vector<std::string>());
-  plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
-                               [](const auto& job) { return job.checkpoint.has_value(); });
-  plan.processes.push_back({process_role::coordinator, "", 0});
-  const auto slots = spec.slots > 0 ? spec.slots : spec.shards;
-  const auto of_shards = policies::processes_of(slots, spec.shards, spec.replicas);
-  plan.processes.insert(plan.processes.end(), of_shards.begin(), of_shards.end());
-  plan.replicated = spec.has_chains();
-  plan.shards = spec.shards;
-  plan.replicas = spec.replicas;
-  plan.slots = spec.slots;
-  for (const auto& job : spec.jobs) {
-    const auto sums = policies::plan_aggregation(spec, job);
-    for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
-      plan.processes.push_back({process_role::aggregator, job.name, i});
-    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
-      plan.processes.push_back({process_role::worker, job.name, rank});
-    plan.jobs.push_back({.name = job.name,
-                         .policy = to_string(job.consistency),
-                         .workers = job.workers,
-                         .on_worker_loss = job.on_worker_loss,
-                         .checkpoints = false,
-                         .spares = job.spares});
-    for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
-      plan.jobs.back().hosts.push_back("h" + std::to_string(host_of_worker(spec, job, rank)));
-  }
-  plan.supervision = spec.supervision;
-  if (of.has_agents) set_hosts(of, plan);
-  return plan;
-}
-
-}  // namespace
-
-std::uint32_t host_of_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
-                             std::uint32_t rank) {
-  const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
-  return rank % job.workers * hosts / job.workers;
-}
 
 runtime::expected<std::uint32_t> launcher::begin_epoch(world& where) {
   const auto folder = where.folder("");
@@ -93,7 +32,7 @@ launcher::launcher(world& where, process_id id, std::uint32_t epoch)
       folder_(where.folder("")),
       own_(where, *this,
            where.plan.has_agents ? std::optional(launch::inner_agent::host) : std::nullopt),
-      agent_(own_, 0),
+      agent_(own_, own_, 0),
       shell_(plan_of(where.plan, epoch, *folder_), *this, id) {}
 
 launcher& launcher_of(world& where) {

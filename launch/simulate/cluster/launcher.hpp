@@ -21,10 +21,6 @@ namespace tidegate::sim {
 
 class coordinator_process;
 
-// Which of its hosts a cluster places this worker on.
-std::uint32_t host_of_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
-                             std::uint32_t rank);
-
 class launcher final : public frameless_process,
                        private launch::run_port,
                        private host_processes::owner {

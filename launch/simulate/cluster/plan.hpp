@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/simulate/cluster/disk.hpp"
@@ -137,6 +139,8 @@ struct cluster_plan {
   std::vector<stall> stalls;
   bool has_agents = false;  // of their own, all hosts but the launcher's
   std::vector<host_fault> host_faults;
+  std::set<std::pair<std::uint32_t, std::uint32_t>>
+      apart;                                       // the first never reaches the second
   std::vector<std::optional<std::uint32_t>> room;  // by host, for others' processes; empty: any
   std::vector<partition> partitions;
   std::vector<link_break> breaks;

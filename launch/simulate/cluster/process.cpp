@@ -24,8 +24,26 @@ process_id world::add(std::function<std::unique_ptr<process>(process_id)> make) 
   net.join(id, *process, process->part_of());
   auto& started = *(processes_[id] = std::move(process));
   log.note(time.now(), started.name(), "starts");
+  constexpr nanoseconds for_ever = 24 * 3600 * second;
+  if (!plan.apart.empty())
+    for (const auto& [other, process] : processes_) {
+      if (plan.apart.contains({started.host(), process->host()}))
+        net.break_connection(id, other, for_ever);
+      if (plan.apart.contains({process->host(), started.host()}))
+        net.break_connection(other, id, for_ever);
+    }
   started.start();
   return id;
+}
+
+bool world::reaches(std::uint32_t from, std::uint32_t to) const {
+  const auto is_out = [this](const std::map<std::uint32_t, nanoseconds>& hosts,
+                             std::uint32_t host) {
+    const auto at = hosts.find(host);
+    return at != hosts.end() && at->second > time.now();
+  };
+  return !plan.apart.contains({from, to}) && !is_out(dead_hosts, from) &&
+         !is_out(dead_hosts, to) && !is_out(cut_hosts, from) && !is_out(cut_hosts, to);
 }
 
 process_id world::whole(process_id id) const {

@@ -73,6 +73,8 @@ struct world {
   process_id coordinator = 0;
   // Until when hosts are as host_fault says, by number.
   std::map<std::uint32_t, nanoseconds> dead_hosts, cut_hosts;
+  // Returns whether something of the one host reaches the other now.
+  bool reaches(std::uint32_t from, std::uint32_t to) const;
   std::map<process_id, host_processes*> parents;  // of processes that were started and live
   std::map<process_id, runtime::status> left;     // by themselves: why
   // By shard, with the epoch of its frames: the latest that has heard of it.

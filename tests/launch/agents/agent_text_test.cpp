@@ -48,6 +48,11 @@ std::vector<policies::agent_order> all_orders() {
           orders::signal{.process = somebody, .content = process_signal::stop},
           orders::signal{.process = somebody, .content = process_signal::go_on},
           orders::state_mirrored{.process = somebody, .number = 12},
+          orders::survey{.number = 3,
+                         .step = policies::survey_step::reach,
+                         .peers = {{.host = 2, .port = 4712}, {.host = 5, .port = 80}}},
+          orders::survey{.number = 4, .step = policies::survey_step::listen},
+          orders::survey{.number = 4, .step = policies::survey_step::end},
           orders::leave{}};
 }
 
@@ -62,6 +67,13 @@ std::vector<policies::agent_report> all_reports() {
           reports::spare_ended{.spare = 3, .why = "it was killed"},
           reports::logged{.writer = "worker-mlp-9", .text = "a line\n"},
           reports::state{.process = somebody, .number = 12, .image = some_state()},
+          reports::surveyed{.number = 3,
+                            .step = policies::survey_step::listen,
+                            .port = 4712,
+                            .why = "not its address"},
+          reports::surveyed{.number = 3,
+                            .step = policies::survey_step::reach,
+                            .unreached = {{.host = 2, .why = "no answer"}}},
           reports::noted{.subject = "spare_passed_over", .detail = "spare 3"}};
 }
 

@@ -267,7 +267,9 @@ services fake_services() {
                          -> runtime::expected<std::unique_ptr<agent_door>> {
                        return std::make_unique<fake_door>();
                      },
-                     .connect = connect}};
+                     .connect = connect,
+                     .reach = [](const std::vector<peer_place>&, std::uint64_t,
+                                 int) { return std::vector<policies::unreached_host>(); }}};
 }
 
 int fake_worker(const std::vector<std::string>& arguments) {

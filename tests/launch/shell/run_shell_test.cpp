@@ -31,7 +31,7 @@ policies::launch_plan small_plan(std::uint32_t spares = 0) {
   return plan;
 }
 
-class world_of_words final : public run_port, public process_port {
+class world_of_words final : public run_port, public process_port, public survey_port {
  public:
   runtime::expected<spawned_process> spawn(
       const policies::agent_orders::start& start) override {
@@ -58,6 +58,7 @@ class world_of_words final : public run_port, public process_port {
   }
   void state_mirrored(const launched_process&, std::uint64_t) override {}
   void end_all() override { agent.turn(now, {.all_ended = true}); }
+  void survey(const policies::agent_orders::survey&) override {}
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
   void start_agent(const policies::host_effects::start_agent& start) override {
     if (start.host == inner_agent::host) return agent.start(now, start.start);
@@ -101,7 +102,7 @@ class world_of_words final : public run_port, public process_port {
     seen.push_back("to " + std::to_string(asker) + ": " + line);
   }
 
-  explicit world_of_words(std::uint32_t heartbeat_ms = 0) : agent(*this, heartbeat_ms) {}
+  explicit world_of_words(std::uint32_t heartbeat_ms = 0) : agent(*this, *this, heartbeat_ms) {}
   lines take() { return std::exchange(seen, {}); }
 
   inner_agent agent;

@@ -32,6 +32,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (runtime::is_bug_of_surveys(bug)) return of.hosts_apart == 0;
+    if (of.hosts_apart > 0) return true;
     if (runtime::is_bug_of_endings(bug)) return of.cancellations.high == 0;
     if (of.cancellations.high > 0) return true;
     if (runtime::is_bug_of_mirrors(bug)) return of.mirror_every.high == 0;
@@ -191,6 +193,10 @@ INSTANTIATE_TEST_SUITE_P(
                     static_cast<int>(planted_bug::agent_outlives_its_launcher),
                     static_cast<int>(planted_bug::host_lost_without_its_processes),
                     static_cast<int>(planted_bug::process_stays_on_lost_host)));
+INSTANTIATE_TEST_SUITE_P(survey_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_survey_bug_first),
+                                        static_cast<int>(runtime::planted_survey_bug_last) +
+                                            1));
 INSTANTIATE_TEST_SUITE_P(mirror_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_mirror_bug_first),
                                         static_cast<int>(runtime::planted_mirror_bug_last) +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "policies/launcher/core.hpp"
 #include "tests/policies/launcher/effect_texts.hpp"
 #include "tests/policies/launcher/job_statuses.hpp"
+#include "tests/policies/launcher/plans.hpp"
 
 namespace tidegate::policies::tests {
 
@@ -134,6 +136,16 @@ class launched {
     decide();
   }
 
+  // From now on: the first does not reach the second; or is not heard of in surveys.
+  void is_apart(host_number from, host_number to) { apart_.emplace(from, to); }
+  void is_reached(host_number from, host_number to) { apart_.erase({from, to}); }
+  void is_not_heard(host_number host) { silent_.insert(host); }
+  void is_heard(host_number host) { silent_.erase(host); }
+  void says(host_number host, const agent_reports::surveyed& news) {
+    core_.host_surveyed(host, news);
+    decide();
+  }
+
   void spare_waits(spare_number spare, bool can_copy = false) {
     core_.spare_ready(spare, can_copy);
     decide();
@@ -217,11 +229,8 @@ class launched {
   static launched on_hosts(const std::vector<launch_plan::host>& hosts,
                            const std::vector<host_number>& homes, bool starts = true,
                            bool goes_back = false) {
-    auto plan = plan_of({{"mlp", static_cast<std::uint32_t>(homes.size())}}, !goes_back);
+    auto plan = plan_on_hosts(hosts, homes, !goes_back);
     plan.goes_back = goes_back;
-    plan.hosts = hosts;
-    for (std::uint32_t rank = 0; rank < homes.size(); ++rank)
-      plan.homes["worker-mlp-" + std::to_string(rank)] = homes[rank];
     if (!starts) return launched(std::move(plan));
     auto run = launched(std::move(plan));
     for (host_number host = 0; host < hosts.size(); ++host) run.host_is_up(host);
@@ -229,6 +238,16 @@ class launched {
     run.says({running("mlp")});
     run.seen();
     return run;
+  }
+  // Hosts that have addresses, where none is up yet, and pairs that have to reach each other.
+  static launched on_far_hosts(std::vector<launch_plan::host> hosts,
+                               const std::vector<host_number>& homes,
+                               const std::set<std::pair<host_number, host_number>>& needed) {
+    for (auto& host : hosts)
+      if (host.name != "outside") host.address = "at-" + host.name;
+    auto plan = plan_on_hosts(std::move(hosts), homes, true);
+    plan.must_reach = needed;
+    return launched(std::move(plan));
   }
   // The one job goes on without workers that die.
   static launched that_shrinks(std::uint32_t workers) {
@@ -246,30 +265,10 @@ class launched {
   }
   // Up to four shards that move, with a replica; one slot of them begins.
   static launched with_moving_shards(bool goes_back = false) {
-    auto plan = plan_of({{"mlp", 1}}, true);
-    plan.replicated = true;
-    plan.goes_back = goes_back;
-    plan.shards = 4;
-    plan.replicas = 1;
-    plan.slots = 1;
-    plan.supervision.shard = {.max_restarts = 2,
-                              .within_ms = 60'000,
-                              .backoff_first_ms = 100,
-                              .backoff_last_ms = 5'000};
-    plan.processes.push_back({process_role::replica, "", 0});
-    return in_training(std::move(plan));
+    return in_training(plan_with_moving_shards(goes_back));
   }
   // The one job has an aggregator, too.
-  static launched with_aggregator() {
-    auto plan = plan_of({{"mlp", 1}}, true);
-    plan.goes_back = true;
-    plan.supervision.aggregator = {.max_restarts = 1,
-                                   .within_ms = 60'000,
-                                   .backoff_first_ms = 100,
-                                   .backoff_last_ms = 5'000};
-    plan.processes.push_back({process_role::aggregator, "mlp", 0});
-    return in_training(std::move(plan));
-  }
+  static launched with_aggregator() { return in_training(plan_with_aggregator()); }
   // A coordinator of this life.
   void says(std::uint32_t incarnation, const std::vector<job_status>& jobs) {
     core_.polled(now_,
@@ -298,24 +297,6 @@ class launched {
     plan.goes_back = goes_back;
     return plan;
   }
-  static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
-                             bool workers_come_back) {
-    launch_plan plan;
-    plan.supervision.worker = {.max_restarts = 2,
-                               .within_ms = 60'000,
-                               .backoff_first_ms = 100,
-                               .backoff_last_ms = 5'000};
-    plan.processes = {{.role = process_role::coordinator, .job = "", .index = 0},
-                      {.role = process_role::shard, .job = "", .index = 0}};
-    for (const auto& [name, workers] : jobs) {
-      plan.jobs.push_back(
-          {name, "bsp", workers,
-           workers_come_back ? worker_loss_rule::restart : worker_loss_rule::fail, false});
-      for (std::uint32_t i = 0; i < workers; ++i)
-        plan.processes.push_back({process_role::worker, name, i});
-    }
-    return plan;
-  }
   process_number number_of(const std::string& name) const {
     const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
                                  [&](const auto& p) { return p.to_string() == name; });
@@ -323,10 +304,14 @@ class launched {
     return static_cast<process_number>(at - plan_.processes.begin());
   }
 
+  // Answers to surveys are another turn.
   void decide() {
     carry_out();
-    core_.decide(now_, out_);
-    carry_out();
+    do {
+      has_answered_ = false;
+      core_.decide(now_, out_);
+      carry_out();
+    } while (has_answered_);
     EXPECT_GT(core_.next_wake(), now_) << "what is due has been decided";
   }
   void carry_out() {
@@ -337,6 +322,7 @@ class launched {
     seen_.push_back(
         std::visit([this](const auto& content) { return text_of(content); }, effect));
     polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
+    if (const auto* survey = std::get_if<launch_effects::survey>(&effect)) answer(*survey);
     if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, disk_, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
     if (start == nullptr) return;
@@ -344,6 +330,18 @@ class launched {
       core_.could_not_start(now_, start->process, "no memory", out_);
     else
       core_.started(now_, start->process, out_);
+  }
+
+  void answer(const launch_effects::survey& survey) {
+    const auto& order = survey.order;
+    if (order.step == survey_step::end || silent_.contains(survey.host)) return;
+    agent_reports::surveyed news{.number = order.number, .step = order.step};
+    if (order.step == survey_step::listen) news.port = 4000;
+    for (const auto& peer : order.peers)
+      if (apart_.contains({survey.host, peer.host}))
+        news.unreached.push_back({.host = peer.host, .why = "no answer"});
+    core_.host_surveyed(survey.host, news);
+    has_answered_ = true;
   }
 
   std::string name_of(process_number process) const {
@@ -362,6 +360,8 @@ class launched {
       return "start spare " + std::to_string(content.spare) + " of " + content.job +
              " beside rank " + std::to_string(content.rank) +
              (content.copy_of == no_spare ? "" : ", of " + std::to_string(content.copy_of));
+    else if constexpr (std::is_same_v<Effect, launch_effects::survey>)
+      return text_of_survey(content);
     else if constexpr (std::is_same_v<Effect, launch_effects::end_spare>)
       return "end spare " + std::to_string(content.spare);
     else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
@@ -377,12 +377,22 @@ class launched {
     else
       return text_of_effect(content);
   }
+  std::string text_of_survey(const launch_effects::survey& survey) const {
+    const char* const steps[] = {" listens", " reaches", " listens no longer"};
+    auto text = plan_.hosts[survey.host].name + steps[static_cast<int>(survey.order.step)];
+    for (const auto& peer : survey.order.peers) text += " " + plan_.hosts[peer.host].name;
+    return text;
+  }
+
   launch_plan plan_;
   launch_core core_;
   launch_effects out_;
   lines seen_;
   std::pair<std::string, int> unstartable_;
   runtime::status disk_;
+  std::set<std::pair<host_number, host_number>> apart_;
+  std::set<host_number> silent_;
+  bool has_answered_ = false;
   std::uint64_t polls_ = 0;
   std::int64_t now_ = 1'000'000'000;
 };

@@ -119,6 +119,7 @@ TEST(launch_hosts, a_host_that_never_was_there_ends_the_run) {
 
 TEST(launch_hosts, a_host_that_is_lost_while_others_start_is_no_mistake) {
   auto run = launched::on_hosts(three_hosts, {0, 1}, false);
+  run.host_is_up(0);
   run.host_is_up(1);
   run.host_is_lost(1);
   run.ready();

@@ -1,0 +1,167 @@
+#include "launch/agents/reach_peers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <span>
+#include <sys/socket.h>
+#include <utility>
+
+#include "policies/model/millisecond.hpp"
+#include "policies/protocol/handshake.hpp"
+#include "runtime/base/secret.hpp"
+#include "runtime/base/unique_fd.hpp"
+#include "runtime/base/unix_time.hpp"
+#include "runtime/sockets/tcp_socket.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using policies::handshake_state;
+using policies::millisecond;
+
+// One of them: connects to each address that it has, until one answers as it should.
+class attempt {
+ public:
+  attempt(const peer_place& place, std::uint64_t token, const reach_limits& limits)
+      : place_(place),
+        token_(token),
+        limits_(limits),
+        addresses_(nullptr, &::freeaddrinfo),
+        handshake_(token, {}) {
+    auto found = runtime::resolve(place.address, place.port);
+    if (!found) {
+      why_ = found.error().message();
+      return;
+    }
+    addresses_ = std::move(*found);
+    next_ = addresses_.get();
+    try_next();
+  }
+
+  bool is_over() const noexcept { return !connection_; }
+  const std::string& why() const noexcept { return why_; }  // empty: it was reached
+  policies::host_number host() const noexcept { return place_.host; }
+  std::int64_t until() const noexcept { return until_; }
+  pollfd awaited() const noexcept {
+    return {.fd = connection_.get(),
+            .events = static_cast<short>(is_connected_ ? POLLIN : POLLOUT),
+            .revents = 0};
+  }
+
+  void look(bool is_ready) {
+    if (is_ready && !is_connected_) return take_connection();
+    if (is_ready) return hear();
+    if (runtime::steady_now() >= until_) fail(is_connected_ ? silence() : no_answer());
+  }
+
+ private:
+  void try_next() {
+    while (next_ != nullptr && !connection_) {
+      const auto* address = std::exchange(next_, next_->ai_next);
+      auto begun = runtime::begin_to_connect(*address);
+      if (!begun) {
+        why_ = at() + begun.error().message();
+        continue;
+      }
+      connection_ = std::move(*begun);
+      is_connected_ = false;
+      until_ = runtime::steady_now() + limits_.connect_ms * millisecond;
+    }
+  }
+
+  void fail(const std::string& why) {
+    why_ = at() + why;
+    connection_.reset();
+    try_next();
+  }
+
+  void take_connection() {
+    if (const auto connected = runtime::connected_as(connection_.get()); !connected.ok())
+      return fail(connected.message());
+    policies::nonce drawn{};
+    if (const auto done = runtime::draw_secret(drawn); !done.ok()) return fail(done.message());
+    handshake_ = policies::caller_handshake(token_, drawn);
+    is_connected_ = true;
+    until_ = runtime::steady_now() + limits_.prove_ms * millisecond;
+  }
+
+  void hear() {
+    std::array<std::byte, policies::challenge_bytes> bytes{};
+    const auto got = ::recv(connection_.get(), bytes.data(),
+                            std::min(handshake_.wants(), bytes.size()), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got < 0) return fail(std::strerror(errno));
+    if (got == 0) return fail("whoever listens there has closed the connection");
+    const auto state = handshake_.take({bytes.data(), static_cast<std::size_t>(got)});
+    if (state == handshake_state::proven) {
+      why_.clear();
+      return connection_.reset();
+    }
+    if (state != handshake_state::waiting)
+      return fail("no agent of this run: " + std::string(policies::to_string(state)));
+    const auto response = handshake_.response();
+    if (response.empty()) return;
+    // A connection's first bytes always fit what the system has set aside to send.
+    if (::send(connection_.get(), response.data(), response.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(response.size()))
+      return fail(std::strerror(errno));
+    handshake_.responded();
+  }
+
+  std::string at() const { return "at port " + std::to_string(place_.port) + ": "; }
+  std::string no_answer() const {
+    return "no answer within " + std::to_string(limits_.connect_ms) +
+           " ms, as where a firewall drops what is sent";
+  }
+  std::string silence() const {
+    return "it listens and says nothing for " + std::to_string(limits_.prove_ms) + " ms";
+  }
+
+  const peer_place& place_;
+  std::uint64_t token_;
+  const reach_limits& limits_;
+  runtime::socket_addresses addresses_;
+  const addrinfo* next_ = nullptr;  // to try
+  runtime::unique_fd connection_;   // while it is under way
+  bool is_connected_ = false;
+  policies::caller_handshake handshake_;
+  std::int64_t until_ = 0;
+  std::string why_;
+};
+
+}  // namespace
+
+std::vector<policies::unreached_host> reach_peers(const std::vector<peer_place>& peers,
+                                                  std::uint64_t token, int stop,
+                                                  const reach_limits& limits) {
+  std::vector<attempt> all;
+  all.reserve(peers.size());
+  for (const auto& peer : peers) all.emplace_back(peer, token, limits);
+  for (;;) {
+    std::vector<pollfd> waited{{.fd = stop, .events = POLLIN, .revents = 0}};
+    std::vector<attempt*> open;
+    auto until = runtime::steady_now() + limits.prove_ms * millisecond;
+    for (auto& each : all) {
+      if (each.is_over()) continue;
+      waited.push_back(each.awaited());
+      open.push_back(&each);
+      until = std::min(until, each.until());
+    }
+    if (open.empty()) break;
+    const auto left = std::max<std::int64_t>(until - runtime::steady_now(), 0);
+    ::poll(waited.data(), waited.size(), static_cast<int>(left / millisecond + 1));
+    if (waited.front().revents != 0) break;
+    for (std::size_t i = 0; i < open.size(); ++i) open[i]->look(waited[i + 1].revents != 0);
+  }
+  std::vector<policies::unreached_host> unreached;
+  for (const auto& each : all)
+    if (each.is_over() && !each.why().empty())
+      unreached.push_back({.host = each.host(), .why = each.why()});
+  return unreached;
+}
+
+}  // namespace tidegate::launch
