@@ -82,7 +82,7 @@ void host_survey::go_on(std::int64_t now, launch_effects& out) {
 // What is no host of the cluster has no address, and nobody connects to it.
 void host_survey::begin(std::int64_t now, launch_effects& out) {
   ++number_;
-  begun_at_ = now;
+  if (suspected_.empty()) begun_at_ = now;
   step_ = survey_step::listen;
   for (host_number host = 0; host < hosts_.size(); ++host) {
     if (!hosts_[host].is_up) continue;
@@ -144,6 +144,15 @@ bool host_survey::is_needed(const failure& of) const {
 
 void host_survey::judge_start(std::int64_t now, const std::vector<failure>& all,
                               launch_effects& out) {
+  auto needed = all;
+  std::erase_if(needed, [&](const auto& failed) { return !is_needed(failed); });
+  auto twice = needed;
+  std::erase_if(twice, [&](const auto& failed) {
+    return !suspected_.contains({failed.from, failed.to}) && members_.contains(failed.to);
+  });
+  suspected_.clear();
+  for (const auto& failed : needed) suspected_.emplace(failed.from, failed.to);
+  if (!needed.empty() && twice.empty()) return;  // the next survey begins
   out.all.emplace_back(launch_effects::note{
       "hosts_surveyed", std::to_string(members_.size()) + " hosts in " +
                             std::to_string((now - begun_at_) / millisecond) + " ms, of whose " +
@@ -151,12 +160,10 @@ void host_survey::judge_start(std::int64_t now, const std::vector<failure>& all,
                             " do not reach each other"});
   for (const auto& failed : all)
     out.all.emplace_back(launch_effects::note{"host_unreached", text_of({failed})});
-  auto needed = all;
-  std::erase_if(needed, [&](const auto& failed) { return !is_needed(failed); });
-  if (!needed.empty())
+  if (!twice.empty())
     return state_.lifecycle.end(
         now, run_outcome::job_failed,
-        "hosts that have to reach each other do not: " + text_of(needed) +
+        "hosts that have to reach each other do not: " + text_of(twice) +
             "; have every TCP port pass between these addresses, or name others "
             "(cluster.hosts.*.address)",
         out);

@@ -1,7 +1,8 @@
 // Which hosts reach which, as their agents find out: each listens, is told where the others do,
 // and tries to connect to them. The start of the cluster waits for the first survey, which
 // begins when all hosts are there that have processes then, and ends the run where hosts do not
-// reach each other that have to (launch_plan::must_reach). A host that comes later is surveyed
+// reach each other that have to (launch_plan::must_reach), twice one after the other: a network
+// may be out for a moment, or come up late. A host that comes later is surveyed
 // with all that are there by then; one that was lost is used again only when it reaches them,
 // and they reach it.
 //
@@ -14,6 +15,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/launcher/effects.hpp"
@@ -83,6 +85,8 @@ class host_survey {
   std::map<host_number, member> members_;  // empty: none is under way
   survey_step step_ = survey_step::listen;
   std::int64_t begun_at_ = 0;
+  // Pairs that were not reached in the survey before, and have to be.
+  std::set<std::pair<host_number, host_number>> suspected_;
 };
 
 }  // namespace tidegate::policies::launching

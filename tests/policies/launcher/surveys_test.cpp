@@ -74,6 +74,26 @@ TEST(launch_surveys, a_run_ends_whose_hosts_have_to_reach_each_other_and_do_not)
   }
 }
 
+TEST(launch_surveys, a_pair_that_is_not_reached_once_is_tried_again) {
+  auto run = with_three();
+  run.is_not_heard(1);
+  run.ready();
+  all_are_up(run);
+  run.seen();
+  run.says(1, {.number = 1, .step = survey_step::listen, .port = 4000});
+  run.says(1, {.number = 1,
+               .step = survey_step::reach,
+               .unreached = {{.host = 0, .why = "no answer"}}});
+  auto seen = run.seen();
+  EXPECT_THAT(seen, Contains("b listens"));
+  EXPECT_THAT(seen, Not(Contains(HasSubstr("note"))));
+  run.says(1, {.number = 2, .step = survey_step::listen, .port = 4000});
+  run.says(1, {.number = 2, .step = survey_step::reach});
+  seen = run.seen();
+  EXPECT_THAT(seen, Not(Contains(HasSubstr("host_unreached"))));
+  EXPECT_THAT(seen, Contains("start shard-0 on a"));
+}
+
 TEST(launch_surveys, pairs_that_no_process_needs_are_told) {
   auto run = with_three();
   run.is_apart(1, 2);
@@ -95,6 +115,8 @@ TEST(launch_surveys, a_host_that_cannot_listen_is_not_reached) {
   run.says(1, {.number = 1, .step = survey_step::listen, .why = "not its address"});
   EXPECT_THAT(run.seen(), Not(Contains(HasSubstr("ending")))) << "b has not told of the others";
   run.says(1, {.number = 1, .step = survey_step::reach});
+  run.says(1, {.number = 2, .step = survey_step::listen, .why = "not its address"});
+  run.says(1, {.number = 2, .step = survey_step::reach});
   EXPECT_THAT(run.seen(),
               Contains("note host_unreached: a (at-a) does not reach b (at-b): no agent can "
                        "listen there: not its address"));
