@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "policies/model/spec.hpp"
+#include "runtime/base/storage.hpp"
 
 namespace tidegate::policies {
 
@@ -42,7 +43,7 @@ std::string checkpoint_folder(std::string_view run_dir, std::string_view job);
 std::string to_string(checkpoint_id id);  // "e0002-00000017"
 std::optional<checkpoint_id> parse_checkpoint_id(std::string_view text);
 
-inline constexpr std::string_view temporary_suffix = ".tmp";
+using runtime::temporary_suffix;
 std::string manifest_name(checkpoint_id id);
 std::string shard_file_name(checkpoint_id id, std::uint32_t shard);
 

@@ -11,6 +11,9 @@
 // content is unknown: remove it. A sync() that failed must not be asked for again, as the
 // system may have dropped what it could not write, and say so only once.
 //
+// A store of objects has less: only NAME.tmp can be renamed, and to NAME, and what else is
+// created may turn out to be there already as it is closed (runtime/objects/s3_storage.hpp).
+//
 // Calls block. One thread at a time; several processes may each have a storage of one folder,
 // and write files of different names.
 #pragma once
@@ -28,6 +31,8 @@
 namespace tidegate::runtime {
 
 inline constexpr std::size_t file_name_bytes_max = 200;
+// NAME.tmp is the beginning of a file that is renamed to NAME when it is whole.
+inline constexpr std::string_view temporary_suffix = ".tmp";
 
 // 1 to 200 of A-Z a-z 0-9 . _ -, the first no dot. Other files in the folder are not seen.
 constexpr bool is_file_name(std::string_view name) noexcept {
@@ -53,6 +58,7 @@ class storage {
   virtual status append(const std::string& name, std::span<const std::byte> bytes) = 0;
   // Errors: no_space.
   virtual status sync(const std::string& name) = 0;
+  // Errors: already_exists (of a store, where create() has asked nobody).
   virtual status close(const std::string& name) = 0;
 
   // Replaces `to`. Neither is open here (asserted). Errors: not_found, no_space.
@@ -65,6 +71,9 @@ class storage {
   virtual expected<std::vector<std::string>> list() = 0;
   // Errors: not_found.
   virtual expected<std::uint64_t> size(const std::string& name) = 0;
+  // Returns true where whoever keeps the bytes has compared their hash as they came, and does
+  // so again by itself: they need not all be read to be believed.
+  virtual bool vouches_for_bytes() const noexcept { return false; }
   // Fills `into`. Errors: not_found; corrupt (the file ends before).
   virtual status read(const std::string& name, std::uint64_t offset,
                       std::span<std::byte> into) = 0;

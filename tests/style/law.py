@@ -17,6 +17,7 @@ PROJECT = {
     "runtime/process": [BASE],
     "runtime/sockets": [BASE],
     "runtime/storage": [BASE],
+    "runtime/objects": [BASE, "runtime/storage"],
     "runtime/transport": [BASE, "runtime/memory"],
     "runtime/streams": [*TRANSPORT, "runtime/sockets"],
     "runtime/ucx": [*TRANSPORT, "runtime/process"],
@@ -84,9 +85,9 @@ PROJECT = {
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
     "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/agent", "policies/launcher",
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
-    "launch/agents": [BASE, "runtime/process", "runtime/sockets", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
+    "launch/agents": [BASE, "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
-    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", *COMMON, "policies/launcher",
+    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents"],
     # `tidegate submit`: what is given to another system's queue.
@@ -107,7 +108,7 @@ PROJECT = {
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
     "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],
-    "launch/cli": [BASE, "runtime/heartbeat", "runtime/sockets", "runtime/storage", *COMMON, "actors/environment", "actors/control",
+    "launch/cli": [BASE, "runtime/heartbeat", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "actors/environment", "actors/control",
                    "actors/node", "launch"],
 
     # What an example includes must be there for a user who has only the installed package.
@@ -132,6 +133,8 @@ OWNED = {
     "Eigen/": ["examples"],
     "hwy/": ["runtime/kernels", "runtime/rows"],
     "sqlite3": ["runtime/storage"],
+    "curl/": ["runtime/objects"],
+    "pugixml": ["runtime/objects"],
 }
 
 TESTS_TOO = {
