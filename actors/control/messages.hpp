@@ -294,6 +294,7 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::unreachable_peer))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::unreachable_peers))
 CAF_ADD_ATOM(tidegate, tidegate::actors, unreachable_atom, "unreach")
 CAF_ADD_ATOM(tidegate, tidegate::actors, mirrored_atom, "mirrored")
+CAF_ADD_ATOM(tidegate, tidegate::actors, kept_atom, "kept")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -304,9 +305,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::member_ended_event)
 
 namespace tidegate::actors {
 
-// The coordinator. The first argument of each message is the token of the run; another one is
-// refused. Errors are caf::error made by to_error (errors.hpp). docs/reference.md is generated
-// from these comments.
+// The coordinator. Messages begin with the run's token; another one is refused. Errors are
+// caf::error made by to_error (errors.hpp). docs/reference.md is generated from these comments.
 using coordinator_actor = caf::typed_actor<
     // A shard process joins: index, number in its group, incarnation, link address, its actor.
     caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
@@ -324,6 +324,8 @@ using coordinator_actor = caf::typed_actor<
     caf::reacts_to<unreachable_atom, std::uint64_t, std::string, unreachable_peers>,
     // The coordinator's own, while connections to members are broken.
     caf::reacts_to<look_atom>,
+    // The coordinator's own, when a manifest is written, or could not be.
+    caf::reacts_to<kept_atom>,
     // An aggregator process joins: job, index, incarnation, link address, its actor.
     caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
@@ -350,8 +352,7 @@ using coordinator_actor = caf::typed_actor<
     // then it has not finished yet.
     caf::replies_to<finished_atom, std::uint64_t, std::string, std::uint32_t,
                     policies::worker_progress, std::string>::with<grants>,
-    // The launcher says that a worker has died and leaves for good: job, rank. Answered when
-    // all members know.
+    // A worker has died and leaves for good: job, rank. Answered when all members know.
     caf::replies_to<leave_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
     // The launcher wants this many workers: job, number.
     caf::replies_to<scale_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
@@ -363,8 +364,7 @@ using coordinator_actor = caf::typed_actor<
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // A session or the launcher ends a job as failed: job, reason.
     caf::replies_to<fail_atom, std::uint64_t, std::string, std::string>::with<done_atom>,
-    // The launcher asks how things stand, and for events beyond those that it has: their
-    // number.
+    // The launcher asks how things stand, and for events beyond this number.
     caf::replies_to<status_atom, std::uint64_t, std::uint64_t>::with<policies::cluster_status>,
     // The launcher ends the cluster. The coordinator tells the shards.
     caf::replies_to<stop_atom, std::uint64_t>::with<done_atom>>;

@@ -31,13 +31,12 @@ status checkpoint_keeper::look(const policies::job_spec& job, const std::string&
   const auto path = policies::checkpoint_folder(job, run_dir);
   const bool is_claimed = !policies::named_folder(job).empty();
   // The launcher has made a folder that is shared: where it is missing its disk is.
-  auto storage =
-      is_claimed ? runtime::posix_storage::open(path) : runtime::posix_storage::make(path);
+  auto storage = is_claimed ? runtime::open_storage(path) : runtime::make_storage(path);
   if (!storage) return storage.error();
   auto& home = folders_[job.name];
   if (is_claimed) home.claimed = path;
   if (auto own = home.check_epoch(found_.epoch); !own.ok()) return own;
-  home.storage = std::make_unique<runtime::posix_storage>(std::move(*storage));
+  home.storage = std::move(*storage);
   home.catalog = std::make_unique<policies::checkpoint_catalog>(*home.storage);
   if (begins)
     if (auto found = find(job, *home.catalog); !found.ok()) return found;
@@ -71,8 +70,8 @@ status checkpoint_keeper::find(const policies::job_spec& job,
 
 status checkpoint_keeper::folder::check_epoch(std::uint32_t epoch) const {
   if (claimed.empty()) return {};
-  auto record = runtime::posix_storage::open(policies::claim_folder(claimed));
-  return record ? policies::check_epoch(*record, epoch, claimed) : record.error();
+  const auto record = runtime::open_storage(policies::claim_folder(claimed));
+  return record ? policies::check_epoch(**record, epoch, claimed) : record.error();
 }
 
 void checkpoint_keeper::begin_after(const std::string& job, policies::checkpoint_id id) {
@@ -83,17 +82,32 @@ policies::checkpoint_id checkpoint_keeper::begin(const std::string& job) {
   return folders_.at(job).catalog->begin(found_.epoch);
 }
 
-status checkpoint_keeper::write(const policies::coordinator_effects::write_manifest& manifest) {
+runtime::expected<std::shared_ptr<checkpoint_keeper::new_manifest>> checkpoint_keeper::prepare(
+    const policies::coordinator_effects::write_manifest& manifest) {
   auto& home = folders_.at(manifest.manifest.job);
-  if (auto own = home.check_epoch(found_.epoch); !own.ok()) return own;
-  auto writer = policies::write_manifest(manifest.manifest);
+  if (!home.catalog->was_begun_last(manifest.manifest.id))
+    return runtime::fail(runtime::errc::cancelled, "given up meanwhile");
+  return std::shared_ptr<new_manifest>(new new_manifest(home, manifest, found_.epoch));
+}
+
+void checkpoint_keeper::written(const new_manifest& manifest) {
+  const auto& id = manifest.of_.manifest.id;
+  auto& catalog = *folders_.at(manifest.of_.manifest.job).catalog;
+  if (catalog.was_begun_last(id)) catalog.add(id, manifest.of_.manifest.base);
+}
+
+status checkpoint_keeper::new_manifest::write() const {
+  if (auto own = home_.check_epoch(epoch_); !own.ok()) return own;
+  auto writer = policies::write_manifest(of_.manifest);
   if (!writer) return writer.error();
-  auto written = policies::write_all(std::move(*writer), *home.storage);
-  if (!written) return written.error();
-  home.catalog->add(manifest.manifest.id, manifest.manifest.base);
-  if (auto tidied = home.catalog->tidy(manifest.keep, found_.epoch); !tidied.ok())
-    log::warn("checkpoints of job " + manifest.manifest.job + ": " + tidied.to_string());
-  return {};
+  const auto written = policies::write_all(std::move(*writer), *home_.storage);
+  return written ? status() : written.error();
+}
+
+void checkpoint_keeper::new_manifest::tidy() {
+  catalog_.add(of_.manifest.id, of_.manifest.base);
+  if (auto tidied = catalog_.tidy(of_.keep, epoch_); !tidied.ok())
+    log::warn("checkpoints of job " + of_.manifest.job + ": " + tidied.to_string());
 }
 
 }  // namespace tidegate::actors

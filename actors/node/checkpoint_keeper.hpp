@@ -1,16 +1,17 @@
 // The coordinator's hand on the folders of checkpoints: what a run goes on from, names of new
-// ones, their manifests. One thread; blocks while it reads or writes, and reads all of the
-// newest checkpoints when it is opened for a run that begins.
+// ones, their manifests. Blocks, and reads the newest checkpoints, when it is opened. One
+// thread, but for manifests: a new_manifest is written on any, one at a time.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/coordinator/core.hpp"
-#include "runtime/storage/posix_storage.hpp"
+#include "runtime/objects/open_storage.hpp"
 
 namespace tidegate::actors {
 
@@ -30,17 +31,43 @@ class checkpoint_keeper {
   // The next one of a job has a higher number than this.
   void begin_after(const std::string& job, policies::checkpoint_id id);
   policies::checkpoint_id begin(const std::string& job);
-  // Errors: those of the storage; refused, as in open().
-  runtime::status write(const policies::coordinator_effects::write_manifest& manifest);
 
  private:
   struct folder {
-    std::unique_ptr<runtime::posix_storage> storage;
+    runtime::storage_pointer storage;  // of whoever writes, once open
     std::unique_ptr<policies::checkpoint_catalog> catalog;
     std::string claimed;  // its path, where the job names it
 
     runtime::status check_epoch(std::uint32_t epoch) const;
   };
+
+ public:
+  // A manifest on its way. The keeper outlives it.
+  class new_manifest {
+   public:
+    // Errors: those of the storage; refused, as in open().
+    runtime::status write() const;
+    // Removes what is needless when it has been written.
+    void tidy();
+
+   private:
+    friend class checkpoint_keeper;
+    new_manifest(folder& home, policies::coordinator_effects::write_manifest of,
+                 std::uint32_t epoch)
+        : home_(home), of_(std::move(of)), epoch_(epoch), catalog_(*home.catalog) {}
+
+    folder& home_;
+    policies::coordinator_effects::write_manifest of_;
+    std::uint32_t epoch_;
+    policies::checkpoint_catalog catalog_;  // a copy: the next one may begin meanwhile
+  };
+  // Errors: cancelled (another one has begun since).
+  runtime::expected<std::shared_ptr<new_manifest>> prepare(
+      const policies::coordinator_effects::write_manifest& manifest);
+  // Takes in that it has been written.
+  void written(const new_manifest& manifest);
+
+ private:
   runtime::status look(const policies::job_spec& job, const std::string& run_dir, bool begins);
   runtime::status find(const policies::job_spec& job, policies::checkpoint_catalog& in);
 

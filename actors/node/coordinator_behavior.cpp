@@ -61,6 +61,10 @@ auto coordinator::notice_for(void (coordinator_shell::*handle)(const control_sen
 
 coordinator::behavior_type coordinator::make_behavior() {
   set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  folder_->tell([self = caf::actor_cast<caf::actor_addr>(this)] {
+    if (const auto alive = caf::actor_cast<coordinator_actor>(self))
+      caf::anon_send(alive, kept_atom::value);
+  });
   shell_.begin();
   using shell = coordinator_shell;
   return {
@@ -88,6 +92,7 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       notice_for<unreachable_atom, string, unreachable_peers>(&shell::unreachable),
       [this](look_atom) { shell_.look(); },
+      [this](kept_atom) { folder_->deliver(); },
       request_for<done_atom, aggregator_atom, string, u32, u32, string, caf::actor>(
           &shell::aggregator_joined),
       request_for<worker_welcome, worker_atom, worker_hello, caf::actor>(&shell::worker_joined),

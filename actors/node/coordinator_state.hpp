@@ -2,8 +2,10 @@
 // peers. It decides nothing. One actor: one thread at a time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,14 +17,21 @@
 #include "actors/coordinator/coordinator_shell.hpp"
 #include "actors/node/checkpoint_keeper.hpp"
 #include "actors/node/journal_keeper.hpp"
+#include "actors/node/manifest_writer.hpp"
 
 namespace tidegate::actors {
 
-// What the run's folder keeps. Blocks while it reads or writes.
+// What the run's folder keeps, and those of checkpoints. Blocks while it writes the journal.
 class coordinator_folder final : public coordinator_storage {
  public:
   coordinator_folder(checkpoint_keeper keeper, kept_journal journal)
       : keeper_(std::move(keeper)), journal_(std::move(journal)) {}
+
+  // Before the first manifest. `ended`: called on any thread when there is something to
+  // deliver.
+  void tell(std::function<void()> ended) { manifests_.emplace(std::move(ended)); }
+  // Says how manifests have ended.
+  void deliver() { manifests_->deliver(); }
 
   policies::recorded_cluster take_before() { return std::move(journal_.before); }
 
@@ -36,12 +45,21 @@ class coordinator_folder final : public coordinator_storage {
   policies::checkpoint_id begin(const std::string& job) override { return keeper_.begin(job); }
   void write(const policies::coordinator_effects::write_manifest& manifest,
              done then) override {
-    then(keeper_.write(manifest));
+    const auto prepared = keeper_.prepare(manifest);
+    if (!prepared) return then(prepared.error());
+    manifests_->add({.write = [next = *prepared] { return next->write(); },
+                     .tidy = [next = *prepared] { next->tidy(); },
+                     .then =
+                         [this, next = *prepared, then](const runtime::status& written) {
+                           if (written.ok()) keeper_.written(*next);
+                           then(written);
+                         }});
   }
 
  private:
   checkpoint_keeper keeper_;
   kept_journal journal_;
+  std::optional<manifest_writer> manifests_;  // the last: it uses the keeper's
 };
 
 // How a function of the shell takes what a message carries.

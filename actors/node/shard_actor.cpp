@@ -7,8 +7,8 @@
 #include "actors/control/from_coordinator.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/open/open_device.hpp"
+#include "runtime/objects/open_storage.hpp"
 #include "runtime/process/thread_priority.hpp"
-#include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::actors {
 
@@ -142,14 +142,13 @@ std::string shard::folder_of(const std::string& job) const {
 }
 
 runtime::expected<policies::restore_source::folder> shard::open_folder(const std::string& job) {
-  auto folder = runtime::posix_storage::open(folder_of(job));
-  if (!folder) return runtime::fail(folder.error());
-  return std::make_unique<runtime::posix_storage>(std::move(*folder));
+  return runtime::open_storage(folder_of(job));
 }
 
 void shard::write_part(std::uint64_t token, const std::string& job,
                        policies::file_writer file) {
-  writers_[token].start(folder_of(job), std::move(file),
+  writers_[token].start([folder = folder_of(job)] { return runtime::make_storage(folder); },
+                        std::move(file),
                         [token, self = caf::actor_cast<shard_actor>(this)](
                             runtime::expected<policies::written_file> written) {
                           part_written_event event;

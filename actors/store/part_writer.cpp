@@ -2,18 +2,16 @@
 
 #include <utility>
 
-#include "runtime/storage/posix_storage.hpp"
-
 namespace tidegate::actors {
 
-void part_writer::start(const std::string& folder, policies::file_writer file,
-                        completion done) {
+void part_writer::start(folder_opener open, policies::file_writer file, completion done) {
   wait();
-  thread_ = std::thread([folder, file = std::move(file), done = std::move(done)]() mutable {
-    auto storage = runtime::posix_storage::make(folder);
-    if (!storage) return done(runtime::fail(storage.error()));
-    done(policies::write_all(std::move(file), *storage));
-  });
+  thread_ = std::thread(
+      [open = std::move(open), file = std::move(file), done = std::move(done)]() mutable {
+        auto storage = open();
+        if (!storage) return done(runtime::fail(storage.error()));
+        done(policies::write_all(std::move(file), **storage));
+      });
 }
 
 // The last to hold the owner may be what `done` was made of, which goes on that thread: there

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <memory>
 #include <thread>
 
 #include "policies/checkpoint/file_writer.hpp"
@@ -12,6 +12,8 @@ namespace tidegate::actors {
 
 class part_writer {
  public:
+  // Opens the folder that the file is written to.
+  using folder_opener = std::function<runtime::expected<std::unique_ptr<runtime::storage>>()>;
   using completion = std::function<void(runtime::expected<policies::written_file>)>;
 
   part_writer() = default;
@@ -19,8 +21,8 @@ class part_writer {
   part_writer(const part_writer&) = delete;
   part_writer& operator=(const part_writer&) = delete;
 
-  // `folder`: made when it is missing. What `file` reads must stay until done.
-  void start(const std::string& folder, policies::file_writer file, completion done);
+  // `open` is called on the other thread. What `file` reads must stay until done.
+  void start(folder_opener open, policies::file_writer file, completion done);
   void wait();
 
  private:

@@ -30,10 +30,11 @@ class checkpoint_catalog {
  public:
   explicit checkpoint_catalog(runtime::storage& folder) : folder_(folder) {}
 
-  // Reads from the newest on until one is whole: every file is there with its size and hash,
-  // and every element of every table once. Returns nullopt if none is. Appends to
-  // `findings` what was wrong with newer ones, a line each. Makes the folder's names durable
-  // before it reads. Errors: those of list and sync_folder.
+  // Reads from the newest on until one is whole: every file is there with its size and, unless
+  // the storage vouches for it, its hash, and every element of every table once. Returns
+  // nullopt if none is. Appends to `findings` what was wrong with newer ones, a line each.
+  // Makes the folder's names durable before it reads. Errors: those of list and sync_folder;
+  // unavailable and refused (a store hands nothing out).
   runtime::expected<std::optional<checkpoint_reader>> newest(
       std::vector<std::string>& findings);
 
@@ -57,6 +58,9 @@ class checkpoint_catalog {
   // Counts the checkpoint that was begun last (asserted) as whole, which needs `base`, if that
   // has a number. To be called when its manifest is durable, and not before.
   void add(checkpoint_id id, checkpoint_id base = {});
+
+  // Returns whether this is the one that was begun last, and not added yet.
+  bool was_begun_last(checkpoint_id id) const noexcept { return in_flight_ == id; }
 
   // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, unless
   // one that stays needs them, and files that belong to no checkpoint: temporary ones, and

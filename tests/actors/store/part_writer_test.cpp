@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/storage/posix_storage.hpp"
+
 namespace tidegate::actors {
 namespace {
 
@@ -27,11 +29,17 @@ TEST(part_writer, may_be_held_by_whom_it_tells) {
   {
     auto self = std::make_shared<owner>(gone);
     const std::string text = "a part";
-    self->writer.start(folder.string(), {"part", policies::pieces_of(text, {})},
-                       [self, &written, may = released.get_future().share()](auto file) {
-                         may.wait();
-                         written.set_value(file ? file->bytes : 0);
-                       });
+    self->writer.start(
+        [&folder]() -> runtime::expected<std::unique_ptr<runtime::storage>> {
+          auto made = runtime::posix_storage::make(folder.string());
+          if (!made) return runtime::fail(made.error());
+          return std::make_unique<runtime::posix_storage>(std::move(*made));
+        },
+        {"part", policies::pieces_of(text, {})},
+        [self, &written, may = released.get_future().share()](auto file) {
+          may.wait();
+          written.set_value(file ? file->bytes : 0);
+        });
   }
   released.set_value();
   EXPECT_EQ(written.get_future().get(), 6U);
