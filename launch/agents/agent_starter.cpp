@@ -11,7 +11,7 @@ runtime::expected<agent_starter> agent_starter::create(const policies::cluster_s
   const auto own = own_program();
   if (!own) return runtime::fail(own.error());
   agent_starter result;
-  result.environment_ = environment;
+  result.environment_ = without_object_secrets(environment, spec);
   const auto path = variable_in(environment, "PATH");
   std::string missing;
   for (const auto* host : policies::agent_hosts(spec)) {

@@ -13,8 +13,10 @@
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/claim.hpp"
 #include "policies/checkpoint/name.hpp"
+#include "runtime/base/object_place.hpp"
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unique_fd.hpp"
+#include "runtime/objects/open_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -54,6 +56,29 @@ runtime::status remove_all(const std::string& path) {
   return {};
 }
 
+// Likewise, where there is a store of objects in place of a folder.
+runtime::status check_objects(const agent_config& config, const policies::job_spec& job) {
+  const auto subject = "host " + config.host + ": jobs." + job.name + ".checkpoint.path: ";
+  const auto known = [&config](const char* name) -> const char* {
+    const auto at = config.variables.find(name);
+    return at == config.variables.end() ? nullptr : at->second.c_str();
+  };
+  const auto record =
+      runtime::open_storage(policies::claim_folder(policies::named_folder(job)),
+                            {.patience = runtime::object_patience::brief, .variable = known});
+  if (!record) return {record.error().code(), subject + record.error().message()};
+  const auto mark = (*record)->size(policies::run_file_name(config.run));
+  auto result = mark ? runtime::status() : mark.error();
+  const auto probe = "host-" + config.host;
+  if (result.ok()) result = policies::replace_file(**record, probe, "\n");
+  if (result.ok()) result = (*record)->remove(probe);
+  if (result.ok()) return {};
+  return {errc::invalid_argument,
+          subject +
+              "this host does not reach the store as the launcher does: " + result.message() +
+              "; the address (AWS_ENDPOINT_URL) must be the same on all hosts"};
+}
+
 // The launcher has put the run on record beside the checkpoints, under a name that nobody has
 // looked up before: a file system that is shared, and slow to say so, is asked anew.
 runtime::status check_checkpoints(const agent_config& config, const policies::job_spec& job) {
@@ -86,7 +111,9 @@ runtime::status check_jobs(const agent_config& config, const policies::cluster_s
   for (const auto& job : spec.jobs) {
     if (!job.checkpoint) continue;
     if (!job.checkpoint->path.empty()) {
-      if (auto sees = check_checkpoints(config, job); !sees.ok()) return sees;
+      const bool has_store = runtime::is_object_place(job.checkpoint->path);
+      auto sees = has_store ? check_objects(config, job) : check_checkpoints(config, job);
+      if (!sees.ok()) return sees;
     } else if (!is_shared) {
       return {errc::invalid_argument,
               "this host does not see the run folder " + config.run_dir +

@@ -16,6 +16,7 @@
 #include "launch/processes/limits.hpp"
 #include "launch/processes/starter.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/object_place.hpp"
 
 namespace tidegate::launch {
 
@@ -56,6 +57,9 @@ runtime::expected<bool> run_host(const agent_links& links) {
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok())
     return runtime::fail(std::move(fits));
   auto environment = parse_environment(environ);
+  // The launcher's store is meant, and not one that this host knows beside.
+  if (has_object_place(*spec))
+    for (const auto* name : runtime::object_variables) environment.erase(name);
   for (const auto& [name, value] : config->variables) environment[name] = value;
   const auto programs = starter::create(*spec, environment, {config->host});
   if (!programs) return runtime::fail(programs.error());

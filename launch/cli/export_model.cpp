@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -13,6 +14,8 @@
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/checkpoint/claim.hpp"
 #include "policies/checkpoint/safetensors.hpp"
+#include "runtime/base/object_place.hpp"
+#include "runtime/objects/open_storage.hpp"
 #include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::launch {
@@ -26,40 +29,51 @@ using runtime::fail;
 using runtime::posix_storage;
 using runtime::status;
 
-// Where the folders of jobs are: in a run folder, or in a folder that jobs name for their
-// checkpoints (jobs.*.checkpoint.path), where each has the record of a run beside them.
-struct job_folders {
-  std::string root;
-  std::vector<std::string> jobs;
-};
+// Where the checkpoints of jobs are, by job.
+using job_folders = std::map<std::string, std::string>;
 
+// A run folder has a link that leads nowhere for checkpoints in a store of objects.
+std::string store_of(const fs::directory_entry& entry) {
+  std::error_code error;
+  if (!entry.is_symlink(error)) return {};
+  auto target = fs::read_symlink(entry.path(), error).string();
+  return runtime::is_object_place(target) ? target : std::string();
+}
+
+// In a run folder, or in a folder that jobs name for their checkpoints
+// (jobs.*.checkpoint.path), where each has the record of a run beside them.
 runtime::expected<job_folders> folders_in(const std::string& run_dir) {
   std::error_code error, of_entry;
-  job_folders found{.root = run_dir + "/checkpoints", .jobs = {}};
-  const bool is_run = fs::exists(found.root, of_entry);
-  if (!is_run) found.root = run_dir;
-  for (const auto& entry : fs::directory_iterator(found.root, error)) {
+  auto root = run_dir + "/checkpoints";
+  const bool is_run = fs::exists(root, of_entry);
+  if (!is_run) root = run_dir;
+  job_folders found;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
     const auto path = entry.path().string();
-    if (entry.is_directory(of_entry) &&
-        (is_run || fs::is_directory(policies::claim_folder(path), of_entry)))
-      found.jobs.push_back(entry.path().filename().string());
+    const auto job = entry.path().filename().string();
+    if (auto store = store_of(entry); !store.empty())
+      found[job] = std::move(store);
+    else if (entry.is_directory(of_entry) &&
+             (is_run || fs::is_directory(policies::claim_folder(path), of_entry)))
+      found[job] = path;
   }
-  if (error || (!is_run && found.jobs.empty()))
+  if (error || (!is_run && found.empty()))
     return fail(errc::not_found, run_dir + ": has no checkpoints: it is no run folder with " +
                                      "checkpoints/, and no folder of jobs.*.checkpoint.path");
-  std::sort(found.jobs.begin(), found.jobs.end());
   return found;
 }
 
 runtime::expected<std::string> choose_job(const export_options& options,
-                                          const std::vector<std::string>& jobs) {
+                                          const job_folders& folders) {
+  std::vector<std::string> jobs;
+  for (const auto& [job, path] : folders) jobs.push_back(job);
   if (options.job.empty() && jobs.size() == 1) return jobs.front();
   if (jobs.empty()) return fail(errc::not_found, options.run_dir + ": has no checkpoints");
   if (options.job.empty())
     return fail(errc::invalid_argument,
                 options.run_dir + ": has checkpoints of several jobs; give --job, one of " +
                     join(jobs));
-  if (std::find(jobs.begin(), jobs.end(), options.job) == jobs.end())
+  if (!folders.contains(options.job))
     return fail(errc::not_found, options.run_dir + ": has no checkpoints of a job '" +
                                      options.job + "'; it has of " + join(jobs));
   return options.job;
@@ -67,21 +81,30 @@ runtime::expected<std::string> choose_job(const export_options& options,
 
 struct opened_job {
   std::string name;
-  posix_storage folder;
+  runtime::storage_pointer folder;
 };
 
+// s3://BUCKET/PREFIX with --job, or with the job behind it.
+runtime::expected<job_folders> place_in_store(const export_options& options) {
+  auto path = options.run_dir;
+  while (path.ends_with('/')) path.pop_back();
+  if (!options.job.empty()) return job_folders{{options.job, path + "/" + options.job}};
+  return job_folders{{path.substr(path.rfind('/') + 1), path}};
+}
+
 runtime::expected<opened_job> open_job(const export_options& options) {
-  const auto folders = folders_in(options.run_dir);
+  const auto folders = runtime::is_object_place(options.run_dir) ? place_in_store(options)
+                                                                 : folders_in(options.run_dir);
   if (!folders) return fail(folders.error());
-  const auto name = choose_job(options, folders->jobs);
+  const auto name = choose_job(options, *folders);
   if (!name) return fail(name.error());
-  auto folder = posix_storage::open(folders->root + "/" + *name);
+  auto folder = runtime::open_storage(folders->at(*name));
   if (!folder) return fail(folder.error());
   return opened_job{*name, std::move(*folder)};
 }
 
 runtime::expected<checkpoint_reader> newest(opened_job& job, std::ostream& problems) {
-  policies::checkpoint_catalog catalog(job.folder);
+  policies::checkpoint_catalog catalog(*job.folder);
   const auto ids = catalog.ids();
   if (!ids) return fail(ids.error());
   for (const auto id : *ids) {
@@ -131,7 +154,7 @@ status export_model(const export_options& options, std::ostream& out, std::ostre
     return {errc::invalid_argument,
             "--since CLOCK: under async, where workers do not wait for each other, rows do not "
             "say in which clock they have changed; allowed: jobs under bsp or ssp"};
-  model_reader model(*reader, job->folder, options.since);
+  model_reader model(*reader, *job->folder, options.since);
   if (auto counted = model.count(); !counted.ok()) return counted;
   auto head = policies::encode_safetensors(model.header());
   if (!head) return head.error();
@@ -150,7 +173,7 @@ status export_model(const export_options& options, std::ostream& out, std::ostre
 status list_checkpoints(const export_options& options, std::ostream& out) {
   auto job = open_job(options);
   if (!job) return job.error();
-  policies::checkpoint_catalog catalog(job->folder);
+  policies::checkpoint_catalog catalog(*job->folder);
   const auto ids = catalog.ids();
   if (!ids) return ids.error();
   std::vector<std::vector<std::string>> rows{

@@ -11,6 +11,7 @@
 #include "policies/checkpoint/manifest.hpp"
 #include "policies/model/state_image.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/object_place.hpp"
 
 namespace tidegate::launch {
 
@@ -109,8 +110,10 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   std::uint64_t full_every = options.full_every;
   from.number("full_every", full_every, 1, policies::checkpoint_chain_max);
   options.full_every = static_cast<std::uint32_t>(full_every);
-  const auto is_absolute = [](std::string_view path) { return path.starts_with('/'); };
-  from.text("path", options.path, is_absolute);
+  const auto is_place = [](std::string_view path) {
+    return path.starts_with('/') || runtime::parse_object_place(path);
+  };
+  from.text("path", options.path, is_place);
   while (options.path.size() > 1 && options.path.ends_with('/')) options.path.pop_back();
   if (!from.require("every")) return;
   const auto& value = *from.get("every");

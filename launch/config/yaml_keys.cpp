@@ -95,7 +95,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.checkpoint.every", .type="text", .preset="required", .allowed="N clocks, or a duration of 1ms to 24h with ms, s or m", .doc="when the next one is due"},
   {.path="jobs.*.checkpoint.keep", .type="number", .preset="3", .allowed="1 to 1000; only with every", .doc="how many are kept"},
   {.path="jobs.*.checkpoint.full_every", .type="number", .preset="1", .allowed="1 to 100; only with every", .doc="one of so many has all rows of tables of rows; the others have those that were pushed since the one before, and need it"},
-  {.path="jobs.*.checkpoint.path", .type="text", .preset="-", .allowed="an absolute path; only with every", .doc="checkpoints of the job go to PATH/JOB, in a folder that all hosts share, and outlive the run folder (docs/fault_tolerance.md); without it they are in the run folder"},
+  {.path="jobs.*.checkpoint.path", .type="text", .preset="-", .allowed="an absolute path, or s3://BUCKET/PREFIX; only with every", .doc="checkpoints of the job go to PATH/JOB, in a folder that all hosts share or in a store of objects, and outlive the run folder (docs/fault_tolerance.md); without it they are in the run folder"},
   {.path="jobs.*.reduce", .type="choice", .preset="mean", .allowed="mean, sum", .doc="how the workers' gradients of one clock become one"},
   {.path="jobs.*.aggregators", .type="choice or map", .preset="none", .allowed="none, per_host, or {fan_in: k}", .doc="who sums the workers' gradients before they reach the shards: nobody, one process per host, or a tree of processes with k inputs each"},
   {.path="jobs.*.aggregators.fan_in", .type="number", .preset="-", .allowed="2 to 1024, a power of two: sums follow a binary tree", .doc="inputs of an aggregator; the shards get at most as many"},

@@ -8,6 +8,7 @@
 #include "launch/kubernetes/yaml_text.hpp"
 #include "launch/text/scalars.hpp"
 #include "launch/text/shell_word.hpp"
+#include "runtime/base/object_place.hpp"
 
 namespace tidegate::launch {
 
@@ -213,7 +214,8 @@ runtime::status check(const cluster_spec& cluster, const kubernetes_options& opt
   if (options.image.empty())
     return {errc::invalid_argument, "no image is given; allowed: --image NAME"};
   for (const auto& job : cluster.jobs)
-    if (job.checkpoint && options.claim.empty())
+    if (job.checkpoint && options.claim.empty() &&
+        !runtime::is_object_place(job.checkpoint->path))
       return {errc::invalid_argument,
               "jobs." + job.name +
                   ".checkpoint: checkpoints need a volume that all pods mount; allowed: "

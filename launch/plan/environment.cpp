@@ -10,6 +10,7 @@
 #include "launch/text/scalars.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/protocol/protocol_version.hpp"
+#include "runtime/base/object_place.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::launch {
@@ -73,7 +74,9 @@ std::string reachable_host(const policies::cluster_spec& spec) {
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
                             const process_plan& process, const run_identity& run) {
   const auto& name = process.name;
-  auto all = base;
+  const bool keeps_checkpoints =
+      name.role != process_role::worker && name.role != process_role::aggregator;
+  auto all = keeps_checkpoints ? base : without_object_secrets(base, spec);
   // What an outer run may have left here is not about this one.
   std::erase_if(all, [](const auto& v) {
     return v.first.starts_with("TIDEGATE_") && v.first != "TIDEGATE_LOG";
@@ -116,6 +119,18 @@ variables child_environment(const variables& base, const policies::cluster_spec&
                                   " " + std::to_string(link.delay_ms_max);
   }
   set_transport(spec, all);
+  return all;
+}
+
+bool has_object_place(const policies::cluster_spec& spec) {
+  return std::any_of(spec.jobs.begin(), spec.jobs.end(), [](const auto& job) {
+    return job.checkpoint && runtime::is_object_place(job.checkpoint->path);
+  });
+}
+
+variables without_object_secrets(variables all, const policies::cluster_spec& spec) {
+  if (has_object_place(spec))
+    for (const auto* name : runtime::object_secrets) all.erase(name);
   return all;
 }
 

@@ -26,7 +26,8 @@ struct run_identity {
 // `base` (the launcher's own), the variables of actors/environment/node_options.hpp and, for
 // workers, what torchrun would tell them (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
 // MASTER_ADDR, MASTER_PORT) and the job's env, which may override that. UCX_TLS follows the
-// transport unless `base` or the job sets it.
+// transport unless `base` or the job sets it. Secrets of a store of objects, where the cluster
+// has one, are for shards and the coordinator alone.
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
                             const process_plan& process, const run_identity& run);
 
@@ -35,6 +36,12 @@ std::string reachable_host(const policies::cluster_spec& spec);
 
 // Returns the value of a variable; an empty text where it is not set.
 std::string variable_in(const variables& all, const std::string& name);
+
+// Returns true if a job's checkpoints are in a store of objects.
+bool has_object_place(const policies::cluster_spec& spec);
+// Without what only those need who write checkpoints to a store of objects, where the cluster
+// has one.
+variables without_object_secrets(variables all, const policies::cluster_spec& spec);
 
 variables parse_environment(const char* const* environment);
 // "NAME=value", sorted by name.

@@ -147,7 +147,7 @@ spawn_request starter::own_request(const std::vector<std::string>& words,
   request.program = own_program_;
   request.arguments = {"tidegate"};
   request.arguments.insert(request.arguments.end(), words.begin(), words.end());
-  request.environment = format_environment(environment_);
+  request.environment = format_environment(without_object_secrets(environment_, spec_));
   request.log_path = log_path;
   return request;
 }

@@ -8,7 +8,8 @@
 #include "policies/checkpoint/cancelled_jobs.hpp"
 #include "policies/checkpoint/name.hpp"
 #include "policies/checkpoint/run_epoch.hpp"
-#include "runtime/storage/posix_storage.hpp"
+#include "runtime/base/object_place.hpp"
+#include "runtime/objects/open_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -18,19 +19,25 @@ namespace fs = std::filesystem;
 using runtime::errc;
 using runtime::expected;
 using runtime::fail;
-using runtime::posix_storage;
 using runtime::status;
+using runtime::storage_pointer;
 
 // What a job's `env` says is nobody else's business.
 constexpr mode_t record_mode = 0600;
 
-expected<posix_storage> open_record(const std::string& checkpoints) {
-  return posix_storage::open(policies::claim_folder(checkpoints), record_mode);
+// The launcher's hosts hear nothing of it while it waits for a store.
+constexpr auto brief = runtime::object_patience::brief;
+
+expected<storage_pointer> open_record(const std::string& checkpoints) {
+  return runtime::open_storage(policies::claim_folder(checkpoints),
+                               {.file_mode = record_mode, .patience = brief});
 }
 
-// A folder that is missing is a disk that is not mounted, so it is not made.
+// A folder that is missing is a disk that is not mounted, so it is not made. A bucket is asked
+// for what is in it, and says then that it is missing.
 status check_folder(const policies::job_spec& job) {
   const auto& path = job.checkpoint->path;
+  if (runtime::is_object_place(path)) return {};
   const auto subject = "jobs." + job.name + ".checkpoint.path: " + path;
   std::error_code error;
   const auto found = fs::status(path, error);
@@ -42,17 +49,32 @@ status check_folder(const policies::job_spec& job) {
   return {};
 }
 
-expected<posix_storage> make_record(const policies::job_spec& job,
-                                    const std::string& checkpoints) {
+// A store that says no does so whenever it is asked again: what is wrong is what it was told.
+status named(const policies::job_spec& job, const status& why) {
+  return {why.code() == errc::refused ? errc::invalid_argument : why.code(),
+          "jobs." + job.name + ".checkpoint.path: " + why.message()};
+}
+
+expected<storage_pointer> make_record(const policies::job_spec& job,
+                                      const std::string& checkpoints) {
   const auto path = policies::claim_folder(checkpoints);
-  auto record = posix_storage::make(path);
+  auto record = runtime::make_storage(path, {.file_mode = record_mode, .patience = brief});
+  if (!record) return fail(named(job, record.error()));
   std::error_code error;
-  if (record) fs::permissions(path, fs::perms::owner_all, error);
-  if (!record)
-    return fail(record.error().code(),
-                "jobs." + job.name + ".checkpoint.path: " + record.error().message());
+  if (!runtime::is_object_place(path)) fs::permissions(path, fs::perms::owner_all, error);
   if (error) return fail(errc::io_error, path + ": " + error.message());
   return record;
+}
+
+// Locks FOLDER/JOB/run. A store has no locks: there the epochs alone keep launchers apart.
+status lock(const std::string& checkpoints, std::uint32_t patience_ms, runtime::unique_fd& into,
+            bool& has_launcher) {
+  if (runtime::is_object_place(checkpoints)) return {};
+  auto locked = lock_as_launcher(policies::claim_folder(checkpoints), record_mode, patience_ms);
+  if (!locked) return locked.error();
+  into = std::move(*locked);
+  has_launcher = !into;
+  return {};
 }
 
 }  // namespace
@@ -65,15 +87,14 @@ expected<checkpoint_claims::claimed_folder> checkpoint_claims::claim(
       .job = job.name, .checkpoints = policies::named_folder(job), .lock = {}};
   auto record = make_record(job, folder.checkpoints);
   if (!record) return fail(record.error());
-  auto checkpoints = posix_storage::open(folder.checkpoints);
+  auto checkpoints = runtime::open_storage(folder.checkpoints, {.patience = brief});
   if (!checkpoints) return fail(checkpoints.error());
-  auto locked =
-      lock_as_launcher(policies::claim_folder(folder.checkpoints), record_mode, patience_ms);
-  if (!locked) return fail(locked.error());
-  folder.lock = std::move(*locked);
-  auto remains = policies::read_claims(*record, *checkpoints);
-  if (!remains) return fail(remains.error());
-  remains->has_launcher = !folder.lock;
+  bool has_launcher = false;
+  auto locked = lock(folder.checkpoints, patience_ms, folder.lock, has_launcher);
+  if (!locked.ok()) return fail(std::move(locked));
+  auto remains = policies::read_claims(**record, **checkpoints);
+  if (!remains) return fail(named(job, remains.error()));
+  remains->has_launcher = has_launcher;
   if (auto may = policies::check_claim(*remains, wish, run, job.name, folder.checkpoints);
       !may.ok())
     return fail(std::move(may));
@@ -104,7 +125,7 @@ expected<std::vector<std::string>> checkpoint_claims::cancelled_jobs() const {
   for (const auto& folder : folders_) {
     auto record = open_record(folder.checkpoints);
     if (!record) return fail(record.error());
-    const auto cancelled = policies::cancelled_jobs(*record);
+    const auto cancelled = policies::cancelled_jobs(**record);
     if (!cancelled) return fail(cancelled.error());
     jobs.insert(cancelled->begin(), cancelled->end());
   }
@@ -115,10 +136,10 @@ status checkpoint_claims::record_epoch(std::uint32_t epoch) {
   for (auto& folder : folders_) {
     auto record = open_record(folder.checkpoints);
     if (!record) return record.error();
-    if (auto own = policies::check_epoch(*record, folder.epoch, folder.checkpoints); !own.ok())
+    if (auto own = policies::check_epoch(**record, folder.epoch, folder.checkpoints); !own.ok())
       return own;
     if (folder.epoch == epoch) continue;
-    auto claimed = policies::claim_epoch(*record, epoch);
+    auto claimed = policies::claim_epoch(**record, epoch);
     if (claimed.code() == errc::already_exists)
       return {errc::refused, folder.checkpoints + ": another launcher has claimed epoch " +
                                  std::to_string(epoch) +
@@ -137,10 +158,10 @@ status checkpoint_claims::record_run(const named_texts& files,
     if (!record) return record.error();
     for (const auto& [name, text] : files) {
       auto written =
-          text.empty() ? record->remove(name) : policies::replace_file(*record, name, text);
+          text.empty() ? (*record)->remove(name) : policies::replace_file(**record, name, text);
       if (!written.ok() && !(text.empty() && written.code() == errc::not_found)) return written;
     }
-    if (auto written = policies::record_run(*record, run_, described); !written.ok())
+    if (auto written = policies::record_run(**record, run_, described); !written.ok())
       return written;
   }
   return {};
@@ -150,7 +171,7 @@ status checkpoint_claims::record_cancelled(const std::string& job) const {
   for (const auto& folder : folders_) {
     auto record = open_record(folder.checkpoints);
     if (!record) return record.error();
-    if (auto recorded = policies::record_cancelled(*record, job); !recorded.ok())
+    if (auto recorded = policies::record_cancelled(**record, job); !recorded.ok())
       return recorded;
   }
   return {};

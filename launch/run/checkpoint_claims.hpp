@@ -1,7 +1,8 @@
 // The folders of a run's checkpoints that outlive its own (jobs.*.checkpoint.path), and this
 // launcher's claim on them: policies/checkpoint/claim.hpp. Beside the checkpoints is also what
 // whoever has lost the run folder goes on with: cluster.yaml, origin.json. The claim is a lock
-// that the kernel lets go of with the process. Movable; one thread; blocks.
+// that the kernel lets go of with the process, and the epoch; in a store of objects the epoch
+// alone. Movable; one thread; blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class checkpoint_claims {
   // Locks FOLDER/JOB of each job that names a folder, which is made where FOLDER is there.
   // `run`: the number that this run has drawn, 16 hex digits. `patience_ms`: as of
   // lock_as_launcher. Errors: not_found,
-  // invalid_argument (no folder); io_error, no_space; those of policies::check_claim().
+  // invalid_argument (no folder, or a store says no); io_error, no_space, unavailable; those of
+  // policies::check_claim().
   static runtime::expected<checkpoint_claims> open(const policies::cluster_spec& spec,
                                                    policies::claim_wish wish,
                                                    const std::string& run,
@@ -44,8 +46,8 @@ class checkpoint_claims {
   using named_texts = std::vector<std::pair<std::string, std::string>>;
   runtime::status record_run(const named_texts& files, const std::string& described) const;
   runtime::status record_cancelled(const std::string& job) const;
-  // Makes RUN_DIR/checkpoints/JOB a link to FOLDER/JOB, where nothing is there yet. Errors:
-  // io_error.
+  // Makes RUN_DIR/checkpoints/JOB a link to FOLDER/JOB, where nothing is there yet: of a store
+  // one that leads nowhere, and says the place. Errors: io_error.
   runtime::status link_in(const std::string& run_dir) const;
 
  private:

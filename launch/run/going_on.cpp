@@ -1,7 +1,7 @@
 #include "launch/run/going_on.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <span>
 
 #include "launch/config/read_spec.hpp"
 #include "policies/checkpoint/catalog.hpp"
@@ -9,7 +9,7 @@
 #include "policies/checkpoint/fit.hpp"
 #include "policies/checkpoint/name.hpp"
 #include "policies/placement/aggregation_tree.hpp"
-#include "runtime/storage/posix_storage.hpp"
+#include "runtime/objects/open_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -26,16 +26,32 @@ bool have_same_sums(const policies::aggregation& left, const policies::aggregati
                     [](const auto& l, const auto& r) { return l.nodes == r.nodes; });
 }
 
+expected<std::string> read_text(const std::string& folder, const std::string& name) {
+  const auto from = runtime::open_storage(folder);
+  if (!from) return runtime::fail(from.error());
+  const auto bytes = (*from)->size(name);
+  if (!bytes) return runtime::fail(bytes.error());
+  constexpr std::uint64_t bytes_max = 16U << 20U;
+  if (*bytes > bytes_max)
+    return runtime::fail(errc::corrupt, folder + "/" + name + ": is larger than 16 MiB");
+  std::string text(static_cast<std::size_t>(*bytes), '\0');
+  auto read = (*from)->read(name, 0, std::as_writable_bytes(std::span(text)));
+  if (!read.ok()) return runtime::fail(std::move(read));
+  return text;
+}
+
 // Under ssp and async a checkpoint has sums of aggregators beyond its clock: other sums cannot
 // be told from what is in them.
 status check_sums(const policies::cluster_spec& spec, const policies::job_spec& job) {
   if (job.consistency.kind == policies::consistency_kind::bsp) return {};
   const auto folder = policies::named_folder(job);
   if (folder.empty()) return {};  // the run's own file, always
-  const auto file = policies::claim_folder(folder) + "/cluster.yaml";
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) return {};
-  const auto before = load_cluster(file, {});
+  const auto record = policies::claim_folder(folder);
+  const auto file = record + "/cluster.yaml";
+  const auto text = read_text(record, "cluster.yaml");
+  if (!text && text.error().code() == errc::not_found) return {};
+  if (!text) return text.error();
+  const auto before = parse_cluster(*text, file, {});
   if (!before) return before.error();
   const auto* old = before->find_job(job.name);
   if (old == nullptr || have_same_sums(policies::plan_aggregation(*before, *old),
@@ -57,10 +73,10 @@ expected<std::string> place_of(const policies::cluster_spec& spec,
   if (!job.checkpoint) return begins + "checkpoints (jobs." + job.name + ".checkpoint)";
   if (run_dir.empty() && policies::named_folder(job).empty())
     return begins + "folder of its own for them (jobs." + job.name + ".checkpoint.path)";
-  auto storage = runtime::posix_storage::make(policies::checkpoint_folder(job, run_dir));
+  const auto storage = runtime::make_storage(policies::checkpoint_folder(job, run_dir));
   if (!storage) return runtime::fail(storage.error());
   std::vector<std::string> findings;
-  const auto newest = policies::checkpoint_catalog(*storage).newest(findings);
+  const auto newest = policies::checkpoint_catalog(**storage).newest(findings);
   if (!newest) return runtime::fail(newest.error());
   if (!*newest) return begins + "whole checkpoint yet";
   if (auto fits = policies::check_fit(**newest, job); !fits.ok())

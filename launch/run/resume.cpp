@@ -19,7 +19,7 @@
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/checkpoint/resume.hpp"
-#include "runtime/storage/posix_storage.hpp"
+#include "runtime/objects/open_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -150,9 +150,10 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
 
 bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
   if (!job.checkpoint) return false;
-  auto storage = runtime::posix_storage::open(policies::checkpoint_folder(job, run_dir));
+  const auto storage = runtime::open_storage(policies::checkpoint_folder(job, run_dir),
+                                             {.patience = runtime::object_patience::brief});
   if (!storage) return false;
-  const auto ids = policies::checkpoint_catalog(*storage).ids();
+  const auto ids = policies::checkpoint_catalog(**storage).ids();
   return ids && !ids->empty();
 }
 

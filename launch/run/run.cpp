@@ -11,6 +11,7 @@
 #include "launch/processes/process_records.hpp"
 #include "launch/run/launch_plan.hpp"
 #include "policies/placement/hosts.hpp"
+#include "runtime/base/object_place.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/free_port.hpp"
@@ -22,8 +23,11 @@ namespace {
 constexpr std::uint32_t poll_interval_ms = 200;
 
 // How libraries and logs are set up here holds for all hosts; where things are does not.
-variables variables_for_hosts(const variables& own) {
+variables variables_for_hosts(const variables& own, const policies::cluster_spec& spec) {
   variables all;
+  if (has_object_place(spec))
+    for (const auto* name : runtime::object_variables)
+      if (const auto at = own.find(name); at != own.end()) all.insert(*at);
   for (const auto& [name, value] : own)
     if (name.starts_with("UCX_") || name == "TIDEGATE_LOG") all[name] = value;
   return all;
@@ -39,7 +43,7 @@ agent_config common_config(const policies::cluster_spec& spec, const run_identit
           .folder = std::filesystem::current_path(error).string(),
           .workers_port = run.workers_port,
           .cluster = write_yaml(spec),
-          .variables = variables_for_hosts(parse_environment(environ)),
+          .variables = variables_for_hosts(parse_environment(environ), spec),
           .run = folder.claims().run()};
 }
 
