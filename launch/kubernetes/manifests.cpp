@@ -1,5 +1,7 @@
 #include "launch/kubernetes/manifests.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "launch/agents/engine.hpp"
@@ -159,6 +161,12 @@ std::string run_folder(const cluster_spec& cluster, const kubernetes_options& op
   return (options.claim.empty() ? "/tmp" : options.volume) + "/" + name;
 }
 
+bool has_store(const cluster_spec& cluster) {
+  return std::any_of(cluster.jobs.begin(), cluster.jobs.end(), [](const auto& job) {
+    return job.checkpoint && runtime::is_object_place(job.checkpoint->path);
+  });
+}
+
 // A launcher whose pod was lost goes on where its run folder is still there. One that has ended
 // by itself has said how: it is not tried again.
 json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
@@ -174,6 +182,10 @@ json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
       {{"name", "file"}, {"configMap", {{"name", cluster.name + "-file"}}}});
   own["containers"][0]["volumeMounts"].push_back(
       {{"name", "file"}, {"mountPath", file_folder}, {"readOnly", true}});
+  // It hands these on to the hosts.
+  if (has_store(cluster))
+    own["containers"][0]["envFrom"] =
+        json::array({{{"secretRef", {{"name", cluster.name + "-store"}}}}});
   auto rules = json::array();
   rules.push_back(
       {{"action", "Ignore"},
@@ -219,7 +231,9 @@ runtime::status check(const cluster_spec& cluster, const kubernetes_options& opt
       return {errc::invalid_argument,
               "jobs." + job.name +
                   ".checkpoint: checkpoints need a volume that all pods mount; allowed: "
-                  "--claim NAME, a PersistentVolumeClaim with ReadWriteMany"};
+                  "--claim NAME, a PersistentVolumeClaim with ReadWriteMany, or a path in a "
+                  "store of "
+                  "objects (s3://)"};
   return {};
 }
 

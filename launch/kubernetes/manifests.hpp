@@ -31,7 +31,7 @@ struct kubernetes_options {
 
 // `cluster`: with engine kubernetes, as it was read. `nodes`: how many pods; 0: those that it
 // names. Errors: invalid_argument (a name that pods cannot have, no nodes, checkpoints without
-// a claim).
+// a claim or a store). Keys of a store are in a Secret NAME-store, which is not made here.
 runtime::expected<std::string> manifests(const policies::cluster_spec& cluster,
                                          std::uint32_t nodes,
                                          const kubernetes_options& options);

@@ -128,6 +128,24 @@ class CheckpointStore(ClusterTest):
         for name in self.names("runs/a/job/run/"):
             self.assertNotIn(keys["secret"].encode(), self.store.get("runs/a/job/run/" + name), name)
 
+    def test_a_host_gets_the_keys_from_the_launcher(self):
+        """A host by a prefix, which the environment of the launcher does not come through."""
+        gone = ["env"] + [word for name in self.store.environment() for word in ("-u", name)]
+        hosts = {"a": {"address": "127.0.0.1"}, "b": {"address": "127.0.0.1", "prefix": gone}}
+        run = self.begin(cluster_yaml({"job": self.job(100000)}, hosts=hosts))
+        self.training(run)
+        for process in run.processes():
+            environment = pathlib.Path(f"/proc/{process['pid']}/environ").read_bytes().decode()
+            needs = process["role"] in ("shard", "coordinator")
+            self.assertEqual(self.store.keys["secret"] in environment, needs, process)
+        run.process.terminate()
+        run.wait(30)
+        with self.subTest("and says that it does not reach the store"):
+            hosts["b"]["prefix"] = ["env", "http_proxy=http://127.0.0.1:9", "no_proxy="]
+            cut = self.begin(cluster_yaml({"job": self.job(100000)}, hosts=hosts), "--continue")
+            self.assertNotEqual(cut.wait(60), 0, cut.output)
+            self.assertIn("host b: jobs.job.checkpoint.path: this host does not reach the store as the launcher does: ", cut.output)
+
     def test_all_go_back_when_a_shard_dies_and_a_run_is_resumed(self):
         expected = self.calm_hash()
         run = self.begin(cluster_yaml({"job": self.job()}))
@@ -153,11 +171,21 @@ class CheckpointStore(ClusterTest):
             os.kill(self.store.process.pid, signal.SIGCONT)
             self.training(run, self.checkpoints(run) + 2)
         with self.subTest("one that is gone, and comes back with nothing"):
+            given_up = run.events_text().count("checkpoint_given_up")
             self.store.end()
-            wait_until(lambda: "checkpoint_given_up" in run.events_text(), 60, lambda: "a checkpoint that is given up; " + run.account())
+            wait_until(lambda: run.events_text().count("checkpoint_given_up") > given_up, 60,
+                       lambda: "a checkpoint that is given up; " + run.account())
             self.assertRegex(run.events_text(), "no answer of http://127.0.0.1:[0-9]+: ")
             clock = run.clock()
             wait_until(lambda: run.clock() > clock + 200, 30, "clocks without a store")
+            self.store.start()
+            self.training(run, self.checkpoints(run) + 2)
+            self.assertTrue(self.manifests())
+            self.assertNotIn("coordinator 0 (pid", run.events_text(), "it has ended")
+        with self.subTest("from which all go on"):
+            os.kill(next(p["pid"] for p in run.processes() if p["role"] == "shard"), signal.SIGKILL)
+            wait_until(lambda: "go back to their last checkpoints (epoch 2)" in run.output, 20, lambda: run.account())
+            self.training(run, self.checkpoints(run) + 1)
 
     def test_two_launchers_at_once_never_have_the_same_epoch(self):
         yaml = cluster_yaml({"job": self.job(100000)})
@@ -167,7 +195,7 @@ class CheckpointStore(ClusterTest):
                    any("another launcher has gone on" in run.events_text() for run in runs), 60,
                    lambda: "who has the place; " + "\n".join(run.account() for run in runs))
         for run in said():
-            self.assertIn("another launcher has claimed epoch 1 there just now", run.output)
+            self.assertRegex(run.output, "another launcher has (claimed epoch 1 there just now|gone on with the checkpoints there, in epoch 1)")
         left = [run for run in runs if run.process.poll() is None]
         self.assertTrue(left)
         self.assertEqual(len([name for name in self.names("runs/a/job/run/") if name.startswith("epoch-")]), 1)

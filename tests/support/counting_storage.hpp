@@ -17,7 +17,7 @@ struct storage_counts {
   std::uint64_t bytes_read = 0;
 };
 
-class counting_storage final : public runtime::storage {
+class counting_storage : public runtime::storage {
  public:
   // Both must outlive it.
   counting_storage(runtime::storage& below, std::map<std::string, storage_counts>& files)

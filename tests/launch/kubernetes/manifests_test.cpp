@@ -77,6 +77,16 @@ TEST(manifests, take_a_claim_and_a_secret) {
                            Not(HasSubstr("kind: Secret"))));
 }
 
+TEST(manifests, have_the_keys_of_a_store_come_from_a_secret_of_the_user) {
+  auto spec = cluster();
+  EXPECT_THAT(*manifests(spec, 2, options()), Not(HasSubstr("envFrom")));
+  spec.jobs[0].checkpoint.emplace().path = "s3://bucket/runs";
+  const auto text = manifests(spec, 2, options());
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_THAT(*text, HasSubstr("name: " + spec.name + "-store"));
+  EXPECT_EQ(text->find("envFrom"), text->rfind("envFrom")) << "the launcher alone";
+}
+
 TEST(manifests, say_what_is_wrong) {
   auto spec = cluster();
   EXPECT_THAT(refusal(spec, 0, options()), HasSubstr("--nodes N"));

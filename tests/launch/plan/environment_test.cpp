@@ -38,6 +38,31 @@ TEST(environment, of_a_worker) {
   EXPECT_EQ(all.at("UCX_MEM_EVENTS"), "n") << "a kill would leave UCX's segment behind";
 }
 
+TEST(environment, has_secrets_of_a_store_where_checkpoints_are_written_alone) {
+  auto spec = spec_with("tcp");
+  const variables base{{"AWS_ACCESS_KEY_ID", "id"},
+                       {"AWS_SECRET_ACCESS_KEY", "secret"},
+                       {"AWS_SESSION_TOKEN", "token"},
+                       {"AWS_REGION", "here"}};
+  EXPECT_EQ(child_environment(base, spec, worker_3, identity).count("AWS_SECRET_ACCESS_KEY"),
+            1U)
+      << "they are the user's affair where no job has a store";
+  spec.jobs[0].checkpoint.emplace().path = "s3://bucket/runs";
+  for (const auto& process : {worker_3, node(process_role::aggregator)}) {
+    const auto all = child_environment(base, spec, process, identity);
+    for (const auto* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"})
+      EXPECT_EQ(all.count(name), 0U) << name;
+    EXPECT_EQ(all.at("AWS_REGION"), "here");
+  }
+  for (const auto role :
+       {process_role::coordinator, process_role::shard, process_role::replica})
+    EXPECT_EQ(child_environment(base, spec, node(role), identity).at("AWS_SESSION_TOKEN"),
+              "token");
+  spec.jobs[0].env["AWS_SESSION_TOKEN"] = "its own";
+  EXPECT_EQ(child_environment(base, spec, worker_3, identity).at("AWS_SESSION_TOKEN"),
+            "its own");
+}
+
 TEST(environment, tells_workers_what_torchrun_would) {
   auto spec = spec_with("tcp");
   auto run = identity;

@@ -49,9 +49,9 @@ TEST(slurm_script, quotes_what_a_shell_would_take_apart) {
 TEST(slurm_script, goes_on_from_folders_of_checkpoints_where_the_run_folder_is_not) {
   EXPECT_THAT(slurm_script(job()), HasSubstr("\nfolders=()\n"));
   auto named = job();
-  named.checkpoint_folders = {"/shared/a folder/mine", "/shared/b"};
+  named.checkpoint_folders = {"/shared/a folder/mine", "s3://bucket/b"};
   EXPECT_THAT(slurm_script(named),
-              HasSubstr("\nfolders=('/shared/a folder/mine' '/shared/b')\n"));
+              HasSubstr("\nfolders=('/shared/a folder/mine' 's3://bucket/b')\n"));
 }
 
 TEST(slurm_script, says_a_percent_sign_twice_in_the_name_of_the_output) {

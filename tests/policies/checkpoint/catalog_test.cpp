@@ -8,6 +8,7 @@
 
 #include "launch/simulate/cluster/disk.hpp"
 #include "tests/launch/simulate/checkpoint_job.hpp"
+#include "tests/support/counting_storage.hpp"
 
 namespace tidegate::policies {
 namespace {
@@ -198,6 +199,40 @@ TEST_F(checkpoint_catalog_test, what_cannot_be_read_is_not_used) {
   machine.faults.fail_read = 1;
   EXPECT_FALSE(newest());
   EXPECT_THAT(findings[0], HasSubstr("io_error"));
+}
+
+// A store of objects that cannot be reached, but for names.
+class silent_store final : public tests::counting_storage {
+ public:
+  using counting_storage::counting_storage;
+  runtime::expected<std::uint64_t> size(const std::string& name) override {
+    if (why == runtime::errc::ok) return counting_storage::size(name);
+    return runtime::fail(why, name + ": no answer");
+  }
+  bool vouches_for_bytes() const noexcept override { return true; }
+
+  runtime::errc why = runtime::errc::ok;
+};
+
+TEST_F(checkpoint_catalog_test, what_a_store_does_not_hand_out_is_no_damage) {
+  write(catalog, 10);
+  const auto id = write(catalog, 20);
+  std::map<std::string, tests::storage_counts> counts;
+  silent_store store(disk, counts);
+  checkpoint_catalog fresh(store);
+  for (const auto why : {runtime::errc::unavailable, runtime::errc::refused}) {
+    store.why = why;
+    const auto found = fresh.newest(findings);
+    ASSERT_FALSE(found) << "an older one would be no substitute";
+    EXPECT_EQ(found.error().code(), why);
+  }
+  store.why = runtime::errc::ok;
+  counts.clear();
+  const auto found = fresh.newest(findings);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->manifest().id, id);
+  const auto& file = (*found)->manifest().parts.front().file;
+  EXPECT_LT(counts[file.name].bytes_read, file.bytes) << "which the store has looked at";
 }
 
 TEST_F(checkpoint_catalog_test, any_part_of_a_table_is_read) {
