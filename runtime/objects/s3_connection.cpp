@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <curl/curl.h>
 
 #include "runtime/base/sha256.hpp"
+#include "runtime/objects/curl_library.hpp"
 
 namespace tidegate::runtime {
 
@@ -12,25 +12,21 @@ namespace {
 
 constexpr std::size_t text_bytes_max = std::size_t{16} << 20U;
 
-// Once for the process, and never undone: other threads may be in a transfer as it ends.
-bool has_curl() {
-  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  return ready;
-}
-
 struct header_list {
+  const curl_library& library;
   curl_slist* first = nullptr;
-  header_list() = default;
+  explicit header_list(const curl_library& of) : library(of) {}
   header_list(const header_list&) = delete;
   header_list& operator=(const header_list&) = delete;
-  ~header_list() { curl_slist_free_all(first); }
+  ~header_list() { library.slist_free_all(first); }
   void add(const std::string& line) {
-    if (auto* longer = curl_slist_append(first, line.c_str()); longer != nullptr)
+    if (auto* longer = library.slist_append(first, line.c_str()); longer != nullptr)
       first = longer;
   }
 };
 
 struct transfer {
+  const curl_library* library = nullptr;
   CURL* curl = nullptr;
   s3_answer* answer = nullptr;
   std::span<std::byte> into;
@@ -42,7 +38,7 @@ std::size_t take_body(char* bytes, std::size_t unit, std::size_t count, void* us
   auto& answer = *transfer.answer;
   const auto size = unit * count;
   long status = 0;
-  curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
+  transfer.library->easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
   if (!transfer.into.empty() && status >= 200 && status < 300) {
     if (size > transfer.into.size() - answer.bytes) return 0;
     std::memcpy(transfer.into.data() + answer.bytes, bytes, size);
@@ -81,28 +77,34 @@ bool has_reached_nobody(CURLcode code) {
          code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-template <class Value>
-void set(CURL* curl, CURLoption option, Value value) {
-  curl_easy_setopt(curl, option, value);
-}
+// Options of one transfer.
+struct settings {
+  const curl_library& library;
+  CURL* curl;
 
-void set_verb(CURL* curl, const s3_request& request) {
+  template <class Value>
+  void operator()(CURLoption option, Value value) const {
+    library.easy_setopt(curl, option, value);
+  }
+};
+
+void set_verb(const settings& set, const s3_request& request) {
   switch (request.verb) {
     case s3_verb::get:
-      set(curl, CURLOPT_HTTPGET, 1L);
+      set(CURLOPT_HTTPGET, 1L);
       return;
     case s3_verb::head:
-      set(curl, CURLOPT_NOBODY, 1L);
+      set(CURLOPT_NOBODY, 1L);
       return;
     case s3_verb::remove:
-      set(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+      set(CURLOPT_CUSTOMREQUEST, "DELETE");
       return;
     case s3_verb::put:
     case s3_verb::post:
-      set(curl, CURLOPT_POSTFIELDS,
+      set(CURLOPT_POSTFIELDS,
           request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));
-      set(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-      if (request.verb == s3_verb::put) set(curl, CURLOPT_CUSTOMREQUEST, "PUT");
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      if (request.verb == s3_verb::put) set(CURLOPT_CUSTOMREQUEST, "PUT");
       return;
   }
 }
@@ -110,8 +112,10 @@ void set_verb(CURL* curl, const s3_request& request) {
 }  // namespace
 
 struct s3_connection::handle {
-  CURL* curl = curl_easy_init();
-  ~handle() { curl_easy_cleanup(curl); }
+  explicit handle(const curl_library& of) : library(of), curl(of.easy_init()) {}
+  ~handle() { library.easy_cleanup(curl); }
+  const curl_library& library;
+  CURL* curl;
 };
 
 std::string percent_encoded(std::string_view text, bool keeps_slashes) {
@@ -142,9 +146,10 @@ s3_connection& s3_connection::operator=(s3_connection&&) noexcept = default;
 
 expected<s3_connection> s3_connection::open(s3_account account, object_place place,
                                             std::uint32_t connect_ms) {
-  auto curl = has_curl() ? std::make_unique<handle>() : nullptr;
-  if (!curl || curl->curl == nullptr)
-    return fail(errc::unavailable, "libcurl cannot be used: it has no memory");
+  const auto& library = the_curl();
+  if (!library) return fail(library.error());
+  auto curl = std::make_unique<handle>(*library);
+  if (curl->curl == nullptr) return fail(errc::unavailable, "libcurl has no memory");
   return s3_connection(std::move(account), std::move(place), connect_ms, std::move(curl));
 }
 
@@ -160,14 +165,16 @@ std::string s3_connection::address_of(const s3_request& request) const {
 
 s3_answer s3_connection::ask(const s3_request& request) {
   s3_answer answer;
+  const auto& library = curl_->library;
   CURL* curl = curl_->curl;
-  curl_easy_reset(curl);  // connections stay
-  transfer state{.curl = curl, .answer = &answer, .into = request.into};
+  library.easy_reset(curl);  // connections stay
+  const settings set{library, curl};
+  transfer state{.library = &library, .curl = curl, .answer = &answer, .into = request.into};
   const auto address = address_of(request);
   const auto signer = "aws:amz:" + account_.region + ":s3";
   const auto keys = account_.key_id + ":" + account_.secret;
   char problem[CURL_ERROR_SIZE] = {};
-  header_list headers;
+  header_list headers(library);
   // It is part of what is signed; libcurl 7.88 does not make it for all that S3 has.
   headers.add("x-amz-content-sha256: " + digest_of(request.body));
   if (!account_.session_token.empty())
@@ -175,40 +182,40 @@ s3_answer s3_connection::ask(const s3_request& request) {
   if (request.verb == s3_verb::put || request.verb == s3_verb::post)
     headers.add("Content-Type: application/octet-stream");
   for (const auto& line : request.headers) headers.add(line);
-  set_verb(curl, request);
-  set(curl, CURLOPT_URL, address.c_str());
-  set(curl, CURLOPT_AWS_SIGV4, signer.c_str());
-  set(curl, CURLOPT_USERPWD, keys.c_str());
-  set(curl, CURLOPT_HTTPHEADER, headers.first);
-  set(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(curl, CURLOPT_PATH_AS_IS, 1L);
-  set(curl, CURLOPT_NOSIGNAL, 1L);
-  set(curl, CURLOPT_ERRORBUFFER, problem);
-  set(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_ms_));
-  set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.stalled_s));
-  set(curl, CURLOPT_WRITEFUNCTION, take_body);
-  set(curl, CURLOPT_WRITEDATA, static_cast<void*>(&state));
-  set(curl, CURLOPT_HEADERFUNCTION, take_header);
-  set(curl, CURLOPT_HEADERDATA, static_cast<void*>(&answer));
-  if (!account_.certificates.empty()) set(curl, CURLOPT_CAINFO, account_.certificates.c_str());
+  set_verb(set, request);
+  set(CURLOPT_URL, address.c_str());
+  set(CURLOPT_AWS_SIGV4, signer.c_str());
+  set(CURLOPT_USERPWD, keys.c_str());
+  set(CURLOPT_HTTPHEADER, headers.first);
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_ERRORBUFFER, problem);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_ms_));
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.stalled_s));
+  set(CURLOPT_WRITEFUNCTION, take_body);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(&state));
+  set(CURLOPT_HEADERFUNCTION, take_header);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(&answer));
+  if (!account_.certificates.empty()) set(CURLOPT_CAINFO, account_.certificates.c_str());
   std::string range;
   if (request.offset) {
     range = std::to_string(*request.offset) + "-" +
             std::to_string(*request.offset + request.into.size() - 1);
-    set(curl, CURLOPT_RANGE, range.c_str());
+    set(CURLOPT_RANGE, range.c_str());
   }
-  const auto code = curl_easy_perform(curl);
+  const auto code = library.easy_perform(curl);
   if (code == CURLE_OK) {
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
+    library.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     curl_off_t bytes = 0;
     if (request.verb == s3_verb::head &&
-        curl_easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes) == CURLE_OK)
+        library.easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes) == CURLE_OK)
       answer.bytes = bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
     return answer;
   }
-  answer.failure = problem[0] != '\0' ? problem : curl_easy_strerror(code);
+  answer.failure = problem[0] != '\0' ? problem : library.easy_strerror(code);
   answer.may_have_arrived = !has_reached_nobody(code);
   return answer;
 }

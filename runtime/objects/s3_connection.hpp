@@ -47,8 +47,8 @@ struct s3_answer {
 
 class s3_connection {
  public:
-  // `connect_ms`: an attempt to connect is given up after so long. Errors: unavailable (libcurl
-  // has no room, or cannot sign).
+  // `connect_ms`: an attempt to connect is given up after so long. Errors: those of the_curl();
+  // unavailable (it has no memory).
   static expected<s3_connection> open(s3_account account, object_place place,
                                       std::uint32_t connect_ms);
   ~s3_connection();

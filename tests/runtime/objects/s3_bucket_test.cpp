@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/objects/curl_library.hpp"
 #include "tests/runtime/objects/store_of_tests.hpp"
 
 namespace tidegate::runtime {
@@ -33,6 +34,16 @@ std::string read(s3_bucket& bucket, const std::string& name, std::size_t bytes_m
   EXPECT_TRUE(got) << got.error().message();
   text.resize(got.value_or(0));
   return text;
+}
+
+TEST(curl_library, says_what_to_install_where_it_is_not) {
+  EXPECT_TRUE(the_curl());
+  const auto missing = load_curl("libcurl_of_nobody.so.4");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), errc::not_found);
+  EXPECT_THAT(missing.error().message(),
+              AllOf(HasSubstr("libcurl_of_nobody.so.4"), HasSubstr("install it")));
+  EXPECT_THAT(load_curl("libc.so.6").error().message(), HasSubstr("it lacks a function"));
 }
 
 TEST(s3_bucket, signs_all_that_it_asks) {
