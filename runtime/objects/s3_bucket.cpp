@@ -105,8 +105,10 @@ status s3_bucket::failed(const s3_answer& answer, const std::string& name,
   const auto at = connection_.account().endpoint;
   const auto store = at.empty() ? "AWS in region " + connection_.account().region : at;
   if (answer.status == 0)
-    return {errc::unavailable, subject + "no answer of " + store + ": " + answer.failure +
-                                   "; is the store up, and AWS_ENDPOINT_URL its address?"};
+    return {errc::unavailable,
+            subject + "no answer of " + store + ": " + answer.failure +
+                "; is the store up, AWS_ENDPOINT_URL its address, and its certificate trusted "
+                "(AWS_CA_BUNDLE)?"};
   const auto said = parse_s3_refusal(answer.text);
   auto text = subject + "HTTP status " + std::to_string(answer.status);
   if (!said.code.empty()) text += ", " + said.code;
