@@ -289,20 +289,6 @@ TEST(bad_jobs_map, is_refused) {
               StartsWith("c.yaml:2:8: 'a b' is no job name"));
 }
 
-TEST(bad_security, is_refused) {
-  const auto with = [](const std::string& transport, const std::string& security) {
-    return refusal("cluster: {name: x, transport: " + transport + "}\nsecurity: {" + security +
-                   "}\njobs: {j: {command: a}}\n");
-  };
-  EXPECT_THAT(with("auto", "encrypt: maybe"),
-              HasSubstr("'maybe' is not allowed; allowed: true, false"));
-  EXPECT_THAT(with("auto", "encript: true"), HasSubstr("did you mean 'encrypt'?"));
-  for (const std::string transport : {"ucx", "rdma"})
-    EXPECT_THAT(with(transport, "encrypt: true"),
-                HasSubstr("cluster.transport: is " + transport +
-                          ", and UCX encrypts nothing (security.encrypt)"));
-}
-
 TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),

@@ -13,15 +13,6 @@ namespace {
 using policies::consistency_kind;
 using policies::optimizer_kind;
 
-TEST(parse_cluster, encrypts_where_the_file_says_so) {
-  const std::string plain = "cluster: {name: x}\njobs: {j: {command: a}}\n";
-  const auto spec = parse_cluster(plain + "security: {encrypt: true}\n", "c.yaml", {});
-  ASSERT_TRUE(spec) << spec.error().message();
-  EXPECT_TRUE(spec->security.encrypt);
-  EXPECT_TRUE(parse_cluster(write_yaml(*spec), "again", {})->security.encrypt);
-  EXPECT_FALSE(parse_cluster(plain, "c.yaml", {})->security.encrypt);
-}
-
 TEST(parse_cluster, reads_every_key) {
   const auto spec = parse_cluster(fashion_yaml(), "c.yaml", {});
   ASSERT_TRUE(spec) << spec.error().message();
