@@ -7,12 +7,15 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/unique_fd.hpp"
@@ -31,6 +34,7 @@ using runtime::unique_fd;
 struct connection {
   std::string local;
   std::string remote;
+  std::string inode;    // of the socket
   int descriptor = -1;  // of the process
 };
 
@@ -92,39 +96,50 @@ expected<std::vector<connection>> connections_of(pid_t process) {
       const auto socket = sockets->find(inode);
       constexpr std::string_view established = "01";
       if (state == established && socket != sockets->end())
-        found.push_back(
-            {.local = plain(local), .remote = plain(remote), .descriptor = socket->second});
+        found.push_back({.local = plain(local),
+                         .remote = plain(remote),
+                         .inode = inode,
+                         .descriptor = socket->second});
     }
   }
   return found;
 }
 
-status shut_down(pid_t process, int descriptor) {
-  const unique_fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-  if (!handle) return not_possible(process, "opening");
-  const unique_fd socket(
-      static_cast<int>(::syscall(SYS_pidfd_getfd, handle.get(), descriptor, 0)));
-  if (!socket) return not_possible(process, "taking a descriptor");
-  if (::shutdown(socket.get(), SHUT_RDWR) != 0 && errno != ENOTCONN)
-    return not_possible(process, "shutting down a connection");
-  return {};
+// Returns a descriptor here of the connection; nothing if it has ended since it was listed,
+// even if its number is another socket's now.
+expected<std::optional<unique_fd>> take(int handle, pid_t process, const connection& listed) {
+  unique_fd taken(static_cast<int>(::syscall(SYS_pidfd_getfd, handle, listed.descriptor, 0)));
+  if (!taken && errno == EBADF) return std::nullopt;
+  if (!taken) return fail(not_possible(process, "taking a descriptor"));
+  struct stat found {};
+  if (::fstat(taken.get(), &found) != 0 || std::to_string(found.st_ino) != listed.inode)
+    return std::nullopt;
+  return std::optional(std::move(taken));
 }
 
 }  // namespace
 
+// All are taken before the first is shut down: a process that has lost one of two connections
+// may close the other.
 expected<std::size_t> cut_connections(pid_t process, pid_t other) {
+  const unique_fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  if (!handle) return fail(not_possible(process, "opening"));
   const auto here = connections_of(process);
   if (!here) return fail(here.error());
   const auto there = connections_of(other);
   if (!there) return fail(there.error());
-  std::size_t cut = 0;
+  std::vector<unique_fd> between;
   for (const auto& mine : *here)
     for (const auto& theirs : *there)
       if (mine.local == theirs.remote && mine.remote == theirs.local) {
-        if (auto done = shut_down(process, mine.descriptor); !done.ok()) return fail(done);
-        ++cut;
+        auto taken = take(handle.get(), process, mine);
+        if (!taken) return fail(taken.error());
+        if (*taken) between.push_back(std::move(**taken));
       }
-  return cut;
+  for (const auto& socket : between)
+    if (::shutdown(socket.get(), SHUT_RDWR) != 0 && errno != ENOTCONN)
+      return fail(not_possible(process, "shutting down a connection"));
+  return between.size();
 }
 
 }  // namespace tidegate::chaos
