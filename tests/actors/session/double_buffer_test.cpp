@@ -80,13 +80,16 @@ TEST_P(double_buffer, is_the_same_when_everything_is_summed) {
   }
 }
 
-// The acknowledgement has come, and nobody has looked.
+// The acknowledgements have come, and nobody has looked: shards have answered a call of the other
+// worker since they sent them.
 TEST_P(double_buffer, is_the_same_when_everything_is_summed_as_a_look_shows) {
   const auto* value = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
   ASSERT_TRUE(first_->clock().ok());
   write(*second_, 1, 1.0F);
   ASSERT_TRUE(second_->push(tables_[1]).wait().ok());
+  ASSERT_TRUE(second_->clock().ok());
+  ASSERT_TRUE(second_->pull(tables_[1]).wait().ok());
   EXPECT_EQ(first_->gradient(tables_[0]).data(), value);
   EXPECT_TRUE(early.ready());
 }
