@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "policies/protocol/handshake.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/sockets/tls_channel.hpp"
@@ -29,6 +30,12 @@ struct control_options {
 runtime::expected<runtime::unique_fd> connect_proven(const std::string& host,
                                                      std::uint16_t port,
                                                      const control_options& options);
+
+// The caller's part of a handshake over a connection that does not block: reads what has come,
+// and answers the challenge. Returns what is known of the listener now. Errors: unavailable
+// (the connection has ended).
+runtime::expected<policies::handshake_state> hear_listener(
+    int connection, policies::caller_handshake& handshake);
 
 // Puts a connection whose ends are proven under TLS, if the options say so (tls_tunnels.hpp),
 // and returns what is to be read and written in its place. Errors: io_error.

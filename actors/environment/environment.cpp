@@ -44,6 +44,15 @@ expected<std::uint32_t> number(const char* name) {
 
 }  // namespace
 
+expected<std::uint64_t> run_token() {
+  const auto text = variable("TIDEGATE_TOKEN");
+  if (!text) return fail(text.error());
+  std::uint64_t token = 0;
+  if (!parse(*text, token, 16))
+    return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
+  return token;
+}
+
 std::uint32_t unreachable_ms() {
   const char* text = runtime::launch_variable("TIDEGATE_UNREACHABLE_MS");
   std::uint32_t value = 0;
@@ -103,10 +112,9 @@ expected<node_options> read_node_environment() {
   auto same = policies::check_protocol(runtime::launch_variable(policies::protocol_variable),
                                        "rebuild the worker against the installed Tidegate");
   if (!same.ok()) return fail(same);
-  auto token = variable("TIDEGATE_TOKEN");
+  const auto token = run_token();
   if (!token) return fail(token.error());
-  if (!parse(*token, options.token, 16))
-    return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
+  options.token = *token;
   options.encrypt = encrypts();
   if (const char* timeout = runtime::launch_variable("TIDEGATE_START_TIMEOUT_MS");
       timeout && !parse(std::string_view(timeout), options.start_timeout_ms))

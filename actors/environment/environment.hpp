@@ -25,6 +25,9 @@ runtime::expected<worker_environment> read_worker_environment();
 // What a shard process reads: coordinator, token; `index` comes from its command line.
 runtime::expected<node_options> read_node_environment();
 
+// The run's token (TIDEGATE_TOKEN). Errors: invalid_argument.
+runtime::expected<std::uint64_t> run_token();
+
 // supervision.unreachable of the cluster, in milliseconds, as the launcher tells it
 // (TIDEGATE_UNREACHABLE_MS); 10,000 without it.
 std::uint32_t unreachable_ms();

@@ -1,14 +1,13 @@
 #include "actors/environment/own_link.hpp"
 
-#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "actors/environment/environment.hpp"
+#include "policies/protocol/handshake.hpp"
 #include "runtime/base/launch_variables.hpp"
-#include "runtime/base/secret.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/streams/stream_link.hpp"
 #include "runtime/transport/host_link.hpp"
@@ -42,16 +41,11 @@ std::uint32_t silent_ms() {
   return unreachable_ms() / 2;
 }
 
-// A key of its own for the data plane: whoever reads what messages carry cannot make it.
-runtime::digest data_plane_key(const std::string& token) {
-  constexpr std::string_view label = "tidegate data plane";
-  return runtime::hmac_sha256(std::as_bytes(std::span(token)), std::as_bytes(std::span(label)));
-}
-
 expected<std::unique_ptr<runtime::link>> make_stream_link(const std::string& address) {
-  const auto token = text_of("TIDEGATE_TOKEN");
+  const auto token = run_token();
+  if (!token) return fail(token.error());
   return runtime::open_stream_link({.address = address,
-                                    .key = data_plane_key(token),
+                                    .key = policies::data_plane_key(*token),
                                     .sealed = encrypts(),
                                     .silent_ms = silent_ms()});
 }

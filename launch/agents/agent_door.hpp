@@ -21,13 +21,6 @@ struct agent_link_options {
   bool encrypt = false;  // security.encrypt
 };
 
-// Where the agent of another host listens.
-struct peer_place {
-  policies::host_number host = 0;
-  std::string address;  // or a name
-  std::uint16_t port = 0;
-};
-
 // Where the launcher takes agents in, or an agent those of other hosts. One thread.
 class agent_door {
  public:
@@ -49,9 +42,10 @@ struct agent_links {
   std::function<runtime::expected<runtime::unique_fd>(
       const std::string& host, std::uint16_t port, const agent_link_options& options)>
       connect;
-  // As reach_peers(), with its own limits.
-  std::function<std::vector<policies::unreached_host>(const std::vector<peer_place>& peers,
-                                                      std::uint64_t token, int stop)>
+  // Connects to all agents, which prove the token, and returns those that were not reached.
+  // Blocks for some seconds at most, and until `stop` is readable.
+  std::function<std::vector<policies::unreached_host>(
+      const std::vector<policies::peer_place>& peers, std::uint64_t token, int stop)>
       reach;
 };
 

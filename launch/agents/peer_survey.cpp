@@ -60,7 +60,7 @@ peer_survey::result peer_survey::listen(std::uint32_t number) const {
 }
 
 peer_survey::result peer_survey::reach(const policies::agent_orders::survey& step) const {
-  std::vector<peer_place> places;
+  std::vector<policies::peer_place> places;
   for (const auto& peer : step.peers)
     if (const auto* host = policies::host_of_agent(spec_, peer.host); host != nullptr)
       places.push_back({.host = peer.host, .address = host->address, .port = peer.port});

@@ -23,7 +23,8 @@ namespace tidegate::launch {
 
 class peer_survey final : public survey_port {
  public:
-  // `own`: the number of the agent's host. `spec` and `links` outlive it.
+  // `own`: the number of the agent's host. `spec` and `links` outlive it. `options` encrypt
+  // nothing: nothing is said beyond the proof.
   peer_survey(const policies::cluster_spec& spec, policies::host_number own,
               const agent_links& links, const agent_link_options& options);
   peer_survey(const peer_survey&) = delete;

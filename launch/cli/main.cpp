@@ -5,8 +5,8 @@
 
 #include "actors/control/connection.hpp"
 #include "actors/control/gate.hpp"
+#include "actors/control/reach_peers.hpp"
 #include "actors/node/node.hpp"
-#include "launch/agents/reach_peers.hpp"
 #include "launch/bench/bench.hpp"
 #include "launch/chaos/chaos.hpp"
 #include "launch/cli/program.hpp"
@@ -104,8 +104,8 @@ runtime::expected<runtime::unique_fd> connect_to_launcher(const std::string& hos
 }
 
 std::vector<tidegate::policies::unreached_host> reach_agents(
-    const std::vector<tidegate::launch::peer_place>& peers, std::uint64_t token, int stop) {
-  return tidegate::launch::reach_peers(peers, token, stop);
+    const std::vector<tidegate::policies::peer_place>& peers, std::uint64_t token, int stop) {
+  return tidegate::actors::reach_peers(peers, token, stop);
 }
 
 }  // namespace

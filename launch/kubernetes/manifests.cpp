@@ -1,13 +1,12 @@
 #include "launch/kubernetes/manifests.hpp"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "launch/agents/engine.hpp"
 #include "launch/agents/pods.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/kubernetes/yaml_text.hpp"
+#include "launch/plan/environment.hpp"
 #include "launch/text/scalars.hpp"
 #include "launch/text/shell_word.hpp"
 #include "runtime/base/object_place.hpp"
@@ -161,12 +160,6 @@ std::string run_folder(const cluster_spec& cluster, const kubernetes_options& op
   return (options.claim.empty() ? "/tmp" : options.volume) + "/" + name;
 }
 
-bool has_store(const cluster_spec& cluster) {
-  return std::any_of(cluster.jobs.begin(), cluster.jobs.end(), [](const auto& job) {
-    return job.checkpoint && runtime::is_object_place(job.checkpoint->path);
-  });
-}
-
 // A launcher whose pod was lost goes on where its run folder is still there. One that has ended
 // by itself has said how: it is not tried again.
 json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
@@ -183,7 +176,7 @@ json launcher(const cluster_spec& cluster, const kubernetes_options& options) {
   own["containers"][0]["volumeMounts"].push_back(
       {{"name", "file"}, {"mountPath", file_folder}, {"readOnly", true}});
   // It hands these on to the hosts.
-  if (has_store(cluster))
+  if (has_object_place(cluster))
     own["containers"][0]["envFrom"] =
         json::array({{{"secretRef", {{"name", cluster.name + "-store"}}}}});
   auto rules = json::array();
@@ -232,8 +225,7 @@ runtime::status check(const cluster_spec& cluster, const kubernetes_options& opt
               "jobs." + job.name +
                   ".checkpoint: checkpoints need a volume that all pods mount; allowed: "
                   "--claim NAME, a PersistentVolumeClaim with ReadWriteMany, or a path in a "
-                  "store of "
-                  "objects (s3://)"};
+                  "store of objects (s3://)"};
   return {};
 }
 

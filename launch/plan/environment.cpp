@@ -134,6 +134,13 @@ variables without_object_secrets(variables all, const policies::cluster_spec& sp
   return all;
 }
 
+bool may_send_over_ucx(const policies::cluster_spec& spec, const variables& environment) {
+  using kind = policies::transport_kind;
+  if (spec.transport == kind::automatic)
+    return !spec.security.encrypt && !variable_in(environment, "UCX_TLS").empty();
+  return spec.transport == kind::ucx || spec.transport == kind::rdma;
+}
+
 std::string variable_in(const variables& all, const std::string& name) {
   const auto at = all.find(name);
   return at == all.end() ? std::string() : at->second;

@@ -37,6 +37,10 @@ std::string reachable_host(const policies::cluster_spec& spec);
 // Returns the value of a variable; an empty text where it is not set.
 std::string variable_in(const variables& all, const std::string& name);
 
+// Returns true if payload may go over UCX between hosts without RDMA, where UCX's own variables
+// count: the cluster file says so, or under `auto` UCX_TLS in this environment.
+bool may_send_over_ucx(const policies::cluster_spec& spec, const variables& environment);
+
 // Returns true if a job's checkpoints are in a store of objects.
 bool has_object_place(const policies::cluster_spec& spec);
 // Without what only those need who write checkpoints to a store of objects, where the cluster

@@ -52,8 +52,10 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   auto plan = launch_plan_of(spec, epoch);
   // Who resumes a run has looked whether it can be read.
   plan.cancelled = folder.cancelled_jobs().value_or(std::vector<std::string>());
-  // Payload then takes another way than the hosts' addresses: only the coordinator is there.
-  if (!variable_in(parse_environment(environ), "UCX_NET_DEVICES").empty())
+  // UCX then takes another way than the hosts' addresses: only the coordinator is there.
+  const auto environment = parse_environment(environ);
+  if (may_send_over_ucx(spec, environment) &&
+      !variable_in(environment, "UCX_NET_DEVICES").empty())
     std::erase_if(plan.must_reach, [&](const auto& pair) {
       return pair.second != plan.homes.at(plan.processes.front().to_string());
     });

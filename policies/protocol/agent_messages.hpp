@@ -45,6 +45,12 @@ struct survey_peer {
   host_number host = 0;
   std::uint16_t port = 0;
 };
+// The same, of an agent whose address is known.
+struct peer_place {
+  host_number host = 0;
+  std::string address;  // or a name
+  std::uint16_t port = 0;
+};
 // A host whose agent did not answer there, or did not prove that it is of this run.
 struct unreached_host {
   host_number host = 0;

@@ -14,6 +14,8 @@ enum class role : std::uint8_t { listener, caller };
 constexpr std::string_view listener_label = "tidegate control listener";
 constexpr std::string_view caller_label = "tidegate control caller..";
 constexpr std::string_view message_label = "tidegate control messages";
+constexpr std::string_view control_label = "tidegate control plane";
+constexpr std::string_view data_label = "tidegate data plane";
 static_assert(listener_label.size() == caller_label.size());
 
 std::array<std::byte, sizeof(std::uint64_t)> key_of(std::uint64_t token) noexcept {
@@ -136,6 +138,14 @@ void caller_handshake::responded() noexcept {
   TIDEGATE_ASSERT(!response().empty(), "there was a response");
   responded_ = true;
   taken_ = 0;
+}
+
+runtime::digest control_plane_key(std::uint64_t token) {
+  return runtime::hmac_sha256(key_of(token), bytes_of(control_label));
+}
+
+runtime::digest data_plane_key(std::uint64_t token) {
+  return runtime::hmac_sha256(key_of(token), bytes_of(data_label));
 }
 
 std::uint64_t message_token(std::uint64_t token) {

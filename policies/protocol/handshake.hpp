@@ -96,4 +96,10 @@ class caller_handshake {
 // It is derived from the token, so that whoever reads it on the wire cannot prove the token.
 std::uint64_t message_token(std::uint64_t token);
 
+// Return the keys of what is said between processes: under TLS on the control plane, and over
+// streams on the data plane. Each is derived from the token by a name of its own, so that none
+// of them, and no number that messages carry, leads to another.
+runtime::digest control_plane_key(std::uint64_t token);
+runtime::digest data_plane_key(std::uint64_t token);
+
 }  // namespace tidegate::policies

@@ -85,7 +85,7 @@ PROJECT = {
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
     "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/agent", "policies/launcher",
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
-    "launch/agents": [BASE, "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
+    "launch/agents": [BASE, "runtime/process", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
@@ -95,7 +95,7 @@ PROJECT = {
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.
     "launch/door": [BASE, "runtime/sockets", "policies/model", "launch/text", "launch/options", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate render kubernetes`: a cluster file as objects of another system.
-    "launch/kubernetes": [BASE, *COMMON, "launch/text", "launch/options", "launch/config", "launch/agents", "launch/door"],
+    "launch/kubernetes": [BASE, *COMMON, "launch/text", "launch/options", "launch/config", "launch/plan", "launch/agents", "launch/door"],
     # `tidegate bench` measures all that lies below.
     "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
                      "launch/processes", "launch/run"],

@@ -1,5 +1,7 @@
 #include "tests/support/local_cluster.hpp"
 
+#include <sstream>
+#include <stdlib.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -23,6 +25,10 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
     : spec_(std::move(spec)),
       make_link_(std::move(make_link)),
       host_(windows ? runtime::host_identity() : 0) {
+  // Links that prove themselves take it from where a launcher leaves it.
+  std::ostringstream token;
+  token << std::hex << token_;
+  ::setenv("TIDEGATE_TOKEN", token.str().c_str(), 1);
   auto& system = process_.get();
   coordinator_ = actors::spawn_coordinator(system, spec_, token_);
   caf::scoped_actor self(system);

@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "launch/agents/reach_peers.hpp"
-#include "tests/launch/agents/listening_agent.hpp"
+#include "actors/control/reach_peers.hpp"
+#include "tests/support/listening_agent.hpp"
 
 namespace tidegate::launch {
 namespace {
 
 using policies::survey_step;
+using tests::listening_agent;
 
 constexpr std::uint64_t token = 99;
 
@@ -28,8 +29,8 @@ agent_links links_of_this_machine() {
         return std::make_unique<listening_agent>(std::move(*listener), options.token);
       },
       .connect = {},
-      .reach = [](const std::vector<peer_place>& peers, std::uint64_t run,
-                  int stop) { return reach_peers(peers, run, stop); }};
+      .reach = [](const std::vector<policies::peer_place>& peers, std::uint64_t run,
+                  int stop) { return actors::reach_peers(peers, run, stop); }};
 }
 
 struct surveyed_hosts {

@@ -268,7 +268,7 @@ services fake_services() {
                        return std::make_unique<fake_door>();
                      },
                      .connect = connect,
-                     .reach = [](const std::vector<peer_place>&, std::uint64_t,
+                     .reach = [](const std::vector<policies::peer_place>&, std::uint64_t,
                                  int) { return std::vector<policies::unreached_host>(); }}};
 }
 

@@ -114,6 +114,18 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("UCX_TLS"), "self");
 }
 
+TEST(environment, says_whether_the_variables_of_ucx_count) {
+  const variables chosen{{"UCX_TLS", "tcp"}};
+  EXPECT_FALSE(may_send_over_ucx(spec_with("auto"), {}));
+  EXPECT_TRUE(may_send_over_ucx(spec_with("auto"), chosen));
+  EXPECT_FALSE(may_send_over_ucx(spec_with("tcp"), chosen));
+  EXPECT_TRUE(may_send_over_ucx(spec_with("ucx"), {}));
+  EXPECT_TRUE(may_send_over_ucx(spec_with("rdma"), {}));
+  auto sealed = spec_with("auto");
+  sealed.security.encrypt = true;
+  EXPECT_FALSE(may_send_over_ucx(sealed, chosen));
+}
+
 TEST(environment, says_whether_processes_encrypt) {
   auto spec = spec_with("auto");
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).count("TIDEGATE_ENCRYPT"), 0U);

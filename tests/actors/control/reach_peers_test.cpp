@@ -1,5 +1,5 @@
 // Whether the agents of other hosts are reached, over sockets of this machine.
-#include "launch/agents/reach_peers.hpp"
+#include "actors/control/reach_peers.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -7,12 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/launch/agents/listening_agent.hpp"
+#include "tests/support/listening_agent.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::actors {
 namespace {
 
+using policies::peer_place;
 using testing::HasSubstr;
+using tests::listening_agent;
 
 constexpr std::uint64_t run_token = 4711;
 constexpr reach_limits short_limits{.connect_ms = 300, .prove_ms = 300};
@@ -66,8 +68,9 @@ TEST_F(reach_peers_test, says_why_one_is_not_reached) {
   const auto unreached = reach({{.host = 1, .address = "127.0.0.1", .port = stranger->port()},
                                 {.host = 3, .address = "no.such.host.invalid", .port = 1}});
   ASSERT_EQ(unreached.size(), 2U);
-  EXPECT_EQ(unreached[0].why, "at port " + std::to_string(stranger->port()) +
-                                  ": whoever listens there has closed the connection");
+  EXPECT_EQ(unreached[0].why,
+            "at port " + std::to_string(stranger->port()) +
+                ": it closed the connection: it ends, or is of another run (TIDEGATE_TOKEN)");
   EXPECT_THAT(unreached[1].why, HasSubstr("the address 'no.such.host.invalid': "));
 }
 
@@ -129,4 +132,4 @@ TEST_F(reach_peers_test, ends_early_where_it_is_asked_to) {
 }
 
 }  // namespace
-}  // namespace tidegate::launch
+}  // namespace tidegate::actors

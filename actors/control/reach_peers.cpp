@@ -1,14 +1,10 @@
-#include "launch/agents/reach_peers.hpp"
+#include "actors/control/reach_peers.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <poll.h>
-#include <span>
-#include <sys/socket.h>
 #include <utility>
 
+#include "actors/control/connection.hpp"
 #include "policies/model/millisecond.hpp"
 #include "policies/protocol/handshake.hpp"
 #include "runtime/base/secret.hpp"
@@ -16,7 +12,7 @@
 #include "runtime/base/unix_time.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::actors {
 
 namespace {
 
@@ -26,7 +22,7 @@ using policies::millisecond;
 // One of them: connects to each address that it has, until one answers as it should.
 class attempt {
  public:
-  attempt(const peer_place& place, std::uint64_t token, const reach_limits& limits)
+  attempt(const policies::peer_place& place, std::uint64_t token, const reach_limits& limits)
       : place_(place),
         token_(token),
         limits_(limits),
@@ -90,26 +86,13 @@ class attempt {
   }
 
   void hear() {
-    std::array<std::byte, policies::challenge_bytes> bytes{};
-    const auto got = ::recv(connection_.get(), bytes.data(),
-                            std::min(handshake_.wants(), bytes.size()), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got < 0) return fail(std::strerror(errno));
-    if (got == 0) return fail("whoever listens there has closed the connection");
-    const auto state = handshake_.take({bytes.data(), static_cast<std::size_t>(got)});
-    if (state == handshake_state::proven) {
-      why_.clear();
-      return connection_.reset();
-    }
-    if (state != handshake_state::waiting)
-      return fail("no agent of this run: " + std::string(policies::to_string(state)));
-    const auto response = handshake_.response();
-    if (response.empty()) return;
-    // A connection's first bytes always fit what the system has set aside to send.
-    if (::send(connection_.get(), response.data(), response.size(), MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(response.size()))
-      return fail(std::strerror(errno));
-    handshake_.responded();
+    const auto state = hear_listener(connection_.get(), handshake_);
+    if (!state) return fail(state.error().message());
+    if (*state == handshake_state::waiting) return;
+    if (*state != handshake_state::proven)
+      return fail("no agent of this run: " + std::string(policies::to_string(*state)));
+    why_.clear();
+    connection_.reset();
   }
 
   std::string at() const { return "at port " + std::to_string(place_.port) + ": "; }
@@ -121,7 +104,7 @@ class attempt {
     return "it listens and says nothing for " + std::to_string(limits_.prove_ms) + " ms";
   }
 
-  const peer_place& place_;
+  const policies::peer_place& place_;
   std::uint64_t token_;
   const reach_limits& limits_;
   runtime::socket_addresses addresses_;
@@ -135,9 +118,9 @@ class attempt {
 
 }  // namespace
 
-std::vector<policies::unreached_host> reach_peers(const std::vector<peer_place>& peers,
-                                                  std::uint64_t token, int stop,
-                                                  const reach_limits& limits) {
+std::vector<policies::unreached_host> reach_peers(
+    const std::vector<policies::peer_place>& peers, std::uint64_t token, int stop,
+    const reach_limits& limits) {
   std::vector<attempt> all;
   all.reserve(peers.size());
   for (const auto& peer : peers) all.emplace_back(peer, token, limits);
@@ -164,4 +147,4 @@ std::vector<policies::unreached_host> reach_peers(const std::vector<peer_place>&
   return unreached;
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::actors

@@ -14,10 +14,10 @@
 #include "runtime/base/secret.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::tests {
 
 // Proves the token to each who comes, one after the other, until it is destroyed.
-class listening_agent final : public agent_door {
+class listening_agent final : public launch::agent_door {
  public:
   listening_agent(runtime::unique_fd listener, std::uint64_t token)
       : listener_(std::move(listener)), port_(runtime::port_of(listener_.get())) {
@@ -71,4 +71,4 @@ class listening_agent final : public agent_door {
   std::thread thread_;
 };
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::tests

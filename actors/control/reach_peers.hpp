@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "launch/agents/agent_door.hpp"
 #include "policies/protocol/agent_messages.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::actors {
 
 struct reach_limits {
   // The other host's kernel answers, even of a host that is busy; it has lost a packet if not
@@ -20,8 +19,8 @@ struct reach_limits {
 // Connects to all at once, and has each prove that it is of the run of this token. Returns
 // those that were not reached, and why. Blocks until all have answered or their time is up, and
 // returns early once `stop` is readable: what is not known then is left out.
-std::vector<policies::unreached_host> reach_peers(const std::vector<peer_place>& peers,
-                                                  std::uint64_t token, int stop,
-                                                  const reach_limits& limits = {});
+std::vector<policies::unreached_host> reach_peers(
+    const std::vector<policies::peer_place>& peers, std::uint64_t token, int stop,
+    const reach_limits& limits = {});
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::actors
