@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 #include "runtime/base/log.hpp"
@@ -47,6 +48,11 @@ tls_tunnels::tls_tunnels() = default;
 
 tls_tunnels::~tls_tunnels() {
   if (!thread_.joinable()) return;
+  // In a process that was forked there is no such thread.
+  if (::getpid() != process_) {
+    thread_.detach();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -64,6 +70,7 @@ status tls_tunnels::start() {
   event.data.u64 = at_wake;
   if (!wake_ || !events_ || ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0)
     return {errc::io_error, std::string("TLS: a descriptor: ") + std::strerror(errno)};
+  process_ = ::getpid();
   thread_ = start_service_thread([this] { run(); });
   return {};
 }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <sys/types.h>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,7 @@ class tls_tunnels {
   unique_fd wake_;
   unique_fd events_;
   std::vector<std::unique_ptr<tunnel>> tunnels_;  // of the thread; null: free
+  pid_t process_ = 0;                             // that has the thread
   std::thread thread_;
 };
 

@@ -65,22 +65,23 @@ std::size_t incoming_stream::payload_wire_bytes() const noexcept {
 }
 
 // Returns where in the payload on the wire the record at this position ends.
-std::size_t incoming_stream::record_at(std::size_t wire_position) const noexcept {
+std::size_t incoming_stream::record_end(std::size_t wire_position) const noexcept {
   return std::min((wire_position / wire_record + 1) * wire_record, payload_wire_bytes());
 }
 
 // Returns what the bytes from this position on are: of the payload, or of a record's tag.
 incoming_stream::piece incoming_stream::piece_at(std::size_t wire_position) noexcept {
-  if (!cipher_)
-    return {place_ ? place_.data() + wire_position : nullptr,
-            payload_wire_bytes() - wire_position};
+  const auto begin = [this](std::size_t position) {
+    return place_ ? place_.data() + position : nullptr;
+  };
+  if (!cipher_) return {begin(wire_position), payload_wire_bytes() - wire_position, true};
   const auto record = wire_position / wire_record;
-  const auto tag_at = record_at(wire_position) - record_tag_bytes;
+  const auto end = record_end(wire_position);
+  const auto tag_at = end - record_tag_bytes;
   if (wire_position >= tag_at)
-    return {tags_[record % records_most].data() + (wire_position - tag_at),
-            tag_at + record_tag_bytes - wire_position};
-  const auto plain_position = wire_position - record * record_tag_bytes;
-  return {place_ ? place_.data() + plain_position : nullptr, tag_at - wire_position};
+    return {tags_[record % records_most].data() + (wire_position - tag_at), end - wire_position,
+            false};
+  return {begin(wire_position - record * record_tag_bytes), tag_at - wire_position, true};
 }
 
 // Collects where the payload that is arriving goes. Returns how many pieces.
@@ -139,14 +140,10 @@ std::size_t incoming_stream::take_header(std::span<const std::byte> bytes) {
 std::size_t incoming_stream::take_payload(std::span<const std::byte> bytes) {
   const auto to = piece_at(payload_have_);
   const auto taken = std::min(to.bytes, bytes.size());
-  if (to.at != nullptr) {
-    const bool is_payload =
-        place_ && to.at >= place_.data() && to.at < place_.data() + place_.size();
-    if (is_payload)
-      home_.delivery.copy(to.at, bytes.first(taken));
-    else
-      std::memcpy(to.at, bytes.data(), taken);
-  }
+  if (to.at != nullptr && to.is_payload)
+    home_.delivery.copy(to.at, bytes.first(taken));
+  else if (to.at != nullptr)
+    std::memcpy(to.at, bytes.data(), taken);
   advance(taken);
   return taken;
 }
@@ -183,9 +180,9 @@ void incoming_stream::begin_frame() {
 void incoming_stream::advance(std::size_t wire_bytes) {
   const auto whole = payload_wire_bytes();
   const auto until = payload_have_ + wire_bytes;
-  while (cipher_ && is_alive() && record_at(payload_have_) <= until) {
+  while (cipher_ && is_alive() && record_end(payload_have_) <= until) {
     const auto record = payload_have_ / wire_record;
-    payload_have_ = record_at(payload_have_);
+    payload_have_ = record_end(payload_have_);
     if (!open_record(record))
       return break_off({errc::corrupt, "a record that was not sealed for this stream"});
     if (payload_have_ == whole) break;

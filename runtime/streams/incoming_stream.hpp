@@ -59,11 +59,12 @@ class incoming_stream {
   struct piece {
     std::byte* at;  // null: nobody wants these bytes
     std::size_t bytes;
+    bool is_payload;
   };
 
   std::size_t header_wire_bytes() const noexcept;
   std::size_t payload_wire_bytes() const noexcept;
-  std::size_t record_at(std::size_t wire_position) const noexcept;
+  std::size_t record_end(std::size_t wire_position) const noexcept;
   piece piece_at(std::size_t wire_position) noexcept;
   std::size_t collect(std::span<iovec> into, std::size_t& bytes);
   void take_ahead(std::span<const std::byte> bytes);

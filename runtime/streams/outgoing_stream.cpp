@@ -80,7 +80,7 @@ unsigned outgoing_stream::on_event(std::uint32_t happened) {
     return 1;
   }
   if ((happened & EPOLLOUT) != 0 && std::exchange(blocked_, false)) {
-    home_.events.watch_writes(socket_.get(), stream_kind::outgoing, id_, false);
+    home_.events.watch(socket_.get(), stream_kind::outgoing, id_, false);
     return flush();
   }
   return 0;
@@ -91,7 +91,7 @@ unsigned outgoing_stream::on_connected() {
     lose(connected.message());
     return 1;
   }
-  home_.events.watch_writes(socket_.get(), stream_kind::outgoing, id_, false);
+  home_.events.watch(socket_.get(), stream_kind::outgoing, id_, false);
   prefer_reno_on_one_host(socket_.get());
   phase_ = phase::proving;
   return 1;
@@ -250,7 +250,7 @@ bool outgoing_stream::seal_front() {
 
 void outgoing_stream::block() {
   blocked_ = true;
-  home_.events.watch_writes(socket_.get(), stream_kind::outgoing, id_, true);
+  home_.events.watch(socket_.get(), stream_kind::outgoing, id_, true);
 }
 
 void outgoing_stream::lose(const std::string& why) {

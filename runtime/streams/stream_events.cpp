@@ -41,8 +41,7 @@ bool stream_events::add(int socket, stream_kind kind, std::uint32_t index, bool 
   return ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
-void stream_events::watch_writes(int socket, stream_kind kind, std::uint32_t index,
-                                 bool writes) {
+void stream_events::watch(int socket, stream_kind kind, std::uint32_t index, bool writes) {
   auto event = event_of(kind, index, mask_of(writes));
   (void)::epoll_ctl(events_.get(), EPOLL_CTL_MOD, socket, &event);
 }

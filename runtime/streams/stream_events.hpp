@@ -31,7 +31,8 @@ class stream_events {
   // Says when this socket can be read, and if `writes`, written; level-triggered. Returns false
   // if the system cannot (errno).
   bool add(int socket, stream_kind kind, std::uint32_t index, bool writes);
-  void watch_writes(int socket, stream_kind kind, std::uint32_t index, bool writes);
+  // Changes under which name the socket is told of, and whether it is when it can be written.
+  void watch(int socket, stream_kind kind, std::uint32_t index, bool writes);
   // The socket stays open, and is told of no more.
   void pause(int socket, stream_kind kind, std::uint32_t index);
   void remove(int socket) noexcept;

@@ -22,6 +22,8 @@ namespace {
 // What is read beyond a payload: several small frames, and little of a large one.
 constexpr std::size_t scratch_bytes = std::size_t{16} << 10U;
 constexpr int accepted_per_turn = 16;
+// A connection that is made anew more often has told of the earlier ones as often.
+constexpr int notices_most = 64;
 constexpr std::int64_t ms_ns = 1'000'000;
 
 }  // namespace
@@ -63,9 +65,12 @@ expected<peer_id> stream_link::connect(std::string_view address, reach) {
   auto& stream = outgoing_.emplace_back(home_, peer, *where);
   flush_queued_.push_back(false);
   stream.connect();
-  for (peer_id earlier = 0; earlier < peer; ++earlier)
-    if (outgoing_[earlier].was_given_up() && outgoing_[earlier].link() == where->link)
+  auto left = notices_most;
+  for (auto earlier = peer; earlier-- > 0 && left > 0;)
+    if (outgoing_[earlier].was_given_up() && outgoing_[earlier].link() == where->link) {
       stream.post_notice(earlier);
+      --left;
+    }
   set_timer();
   return peer;
 }
@@ -213,7 +218,7 @@ void stream_link::admit(slot from) {
   });
   if (free == incoming_.end()) free = incoming_.emplace(incoming_.end());
   const auto at = static_cast<slot>(free - incoming_.begin());
-  home_.events.watch_writes(stream->socket(), stream_kind::incoming, at, false);
+  home_.events.watch(stream->socket(), stream_kind::incoming, at, false);
   *free = std::move(stream);
 }
 
@@ -239,7 +244,7 @@ void stream_link::expire() {
   for (const auto at : late_) turn_away(at, stream_proof::waiting);
   for (auto& stream : outgoing_) stream.expire(now);
   if (std::exchange(listener_paused_, false))
-    home_.events.watch_writes(listener_.get(), stream_kind::listener, 0, false);
+    home_.events.watch(listener_.get(), stream_kind::listener, 0, false);
   report_refused();
   home_.events.set_timer(std::nullopt);
   set_timer();

@@ -3,10 +3,15 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <memory>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -83,6 +88,23 @@ TEST_F(tunnels, tell_the_end_after_all_that_was_written) {
   write(near.get(), last);
   near.reset();
   EXPECT_EQ(read(far.get(), last.size() + 1), last) << "and then the end";
+}
+
+TEST_F(tunnels, end_in_a_forked_process_without_their_thread) {
+  connect(some_key(1), some_key(1));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    all.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (::waitpid(child, &status, WNOHANG) == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(status, 0) << "it waits for a thread that is not there";
+  ::kill(child, SIGKILL);
+  write(near.get(), "goes on");
+  EXPECT_EQ(read(far.get(), 7), "goes on");
 }
 
 TEST_F(tunnels, end_when_the_peer_has_another_key) {
