@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import unittest
 
-from cluster import *
+from lost_launchers import *
 
 sys.path.insert(0, str(SOURCE / "tests/support"))
 from s3_server import BUCKET, S3Server  # noqa: E402
@@ -19,7 +19,7 @@ PAUSE_US = 8000
 
 
 @unittest.skipUnless(PYTHON, "no Python with moto is named (TIDEGATE_S3_PYTHON)")
-class CheckpointStore(ClusterTest):
+class CheckpointStore(LostLauncherTest):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-store-"))
         self.addCleanup(shutil.rmtree, self.folder, True)
@@ -50,27 +50,6 @@ class CheckpointStore(ClusterTest):
 
     def manifests(self):
         return [name for name in self.names() if name.endswith(".manifest")]
-
-    def checkpoints(self, run):
-        return run.events_text().count('"checkpoint"')
-
-    def training(self, run, checkpoints=2, seconds=60):
-        wait_until(lambda: self.checkpoints(run) >= checkpoints or run.process.poll() is not None, seconds,
-                   lambda: "checkpoints; " + run.account())
-        self.assertIsNone(run.process.poll(), run.output)
-
-    def lose(self, run):
-        """The launcher, all of its processes and its run folder."""
-        processes = run.processes()
-        run.process.kill()
-        run.process.wait()
-        for process in processes:
-            try:
-                os.kill(process["pid"], signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it has ended with its launcher
-        self.assert_all_gone(processes, 10)
-        shutil.rmtree(run.run_dir)
 
     def refused(self, yaml, *arguments, expect=2, **changes):
         before = self.names("runs/a/job/run/")

@@ -9,36 +9,17 @@
 
 #include "runtime/streams/stream_link.hpp"
 #include "runtime/ucx/ucx_link.hpp"
-#include "tests/support/link_recorder.hpp"
+#include "tests/support/link_pair.hpp"
 
 namespace tidegate::tests {
 
-class far_links : public testing::TestWithParam<std::string> {
+class far_links : public testing::TestWithParam<std::string>, protected link_pair {
  protected:
   static std::unique_ptr<runtime::link> make() {
-    auto link = GetParam() == "ucx"
-                    ? runtime::make_ucx_link()
-                    : runtime::open_stream_link({.sealed = GetParam() == "sealed_streams"});
-    EXPECT_TRUE(link) << link.error().message();
-    return link ? std::move(*link) : nullptr;
+    if (GetParam() == "ucx") return link_of(runtime::make_ucx_link());
+    return link_of(runtime::open_stream_link({.sealed = GetParam() == "sealed_streams"}));
   }
-
-  void SetUp() override {
-    a = make();
-    b = make();
-    ASSERT_TRUE(a && b);
-    a->set_sink(&at_a);
-    b->set_sink(&at_b);
-    const auto there = a->connect(b->address());
-    const auto back = b->connect(a->address());
-    ASSERT_TRUE(there && back);
-    to_b = *there;
-    to_a = *back;
-  }
-
-  recorder at_a, at_b;
-  std::unique_ptr<runtime::link> a, b;
-  runtime::peer_id to_b = 0, to_a = 0;
+  void SetUp() override { join(make(), make()); }
 };
 
 inline auto all_far_links() {

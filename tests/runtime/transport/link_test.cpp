@@ -19,7 +19,7 @@
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "runtime/transport/null_link.hpp"
-#include "tests/support/link_recorder.hpp"
+#include "tests/support/link_pair.hpp"
 #ifdef TIDEGATE_TEST_UCX
 #include "runtime/ucx/ucx_link.hpp"
 #endif
@@ -33,39 +33,18 @@ using tests::recorder;
 
 using factory = std::function<std::unique_ptr<link>()>;
 
-class link_test : public testing::TestWithParam<std::string> {
+class link_test : public testing::TestWithParam<std::string>, protected tests::link_pair {
  protected:
-  void SetUp() override {
-    a = make();
-    b = make();
-    ASSERT_TRUE(a && b);
-    a->set_sink(&at_a);
-    b->set_sink(&at_b);
-    const auto connected = a->connect(b->address());
-    ASSERT_TRUE(connected) << connected.error().message();
-    to_b = *connected;
-    ASSERT_TRUE(b->connect(a->address()));  // link.hpp: both sides do
-  }
+  void SetUp() override { join(make(), make()); }
 
   std::unique_ptr<link> make() {
 #ifdef TIDEGATE_TEST_UCX
-    if (GetParam() == "ucx") {
-      auto link = make_ucx_link();
-      EXPECT_TRUE(link) << link.error().message();
-      return link ? std::move(*link) : nullptr;
-    }
+    if (GetParam() == "ucx") return tests::link_of(make_ucx_link());
 #endif
-    if (GetParam() == "streams" || GetParam() == "sealed_streams") {
-      auto link = open_stream_link({.sealed = GetParam() == "sealed_streams"});
-      EXPECT_TRUE(link) << link.error().message();
-      return link ? std::move(*link) : nullptr;
-    }
-    if (GetParam() == "host" || GetParam() == "host_alone") {
-      auto elsewhere = GetParam() == "host" ? network.make_link() : *make_null_link();
-      auto result = make_host_link(std::move(elsewhere));
-      EXPECT_TRUE(result) << result.error().message();
-      return result ? std::move(*result) : nullptr;
-    }
+    if (GetParam().ends_with("streams"))
+      return tests::link_of(open_stream_link({.sealed = GetParam() == "sealed_streams"}));
+    if (GetParam() == "host") return tests::link_of(make_host_link(network.make_link()));
+    if (GetParam() == "host_alone") return tests::link_of(make_host_link(*make_null_link()));
     return network.make_link();
   }
 
@@ -74,9 +53,6 @@ class link_test : public testing::TestWithParam<std::string> {
   }
 
   loopback_network network;
-  recorder at_a, at_b;
-  std::unique_ptr<link> a, b;
-  peer_id to_b = 0;
 };
 
 TEST_P(link_test, payloads_of_every_size_arrive_whole) {
