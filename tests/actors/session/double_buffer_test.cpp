@@ -80,8 +80,8 @@ TEST_P(double_buffer, is_the_same_when_everything_is_summed) {
   }
 }
 
-// The acknowledgements have come, and nobody has looked: shards have answered a call of the other
-// worker since they sent them.
+// The acknowledgements have come, and nobody has looked: shards have answered a call of the
+// other worker since they sent them.
 TEST_P(double_buffer, is_the_same_when_everything_is_summed_as_a_look_shows) {
   const auto* value = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
