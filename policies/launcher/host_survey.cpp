@@ -17,6 +17,8 @@ namespace {
 
 // A host that was kept out is surveyed again.
 constexpr std::int64_t survey_again_after = 5'000 * millisecond;
+// A network that comes up late may refuse at once.
+constexpr std::int64_t second_try_after = 2'000 * millisecond;
 // Pairs that one message names; events have all.
 constexpr std::size_t pairs_told_max = 16;
 
@@ -57,9 +59,9 @@ void host_survey::told(host_number host, const agent_reports::surveyed& news) {
 
 bool host_survey::is_due(std::int64_t now) const {
   if (!is_done_)
-    return std::all_of(wanted_.begin(), wanted_.end(), [&](auto host) {
-      return hosts_[host].is_up || !state_.hosts.is_usable(host);
-    });
+    return now >= second_try_at_ && std::all_of(wanted_.begin(), wanted_.end(), [&](auto host) {
+             return hosts_[host].is_up || !state_.hosts.is_usable(host);
+           });
   return std::any_of(hosts_.begin(), hosts_.end(), [&](const auto& host) {
     return host.is_up && !host.is_known && now >= host.again_at;
   });
@@ -152,7 +154,10 @@ void host_survey::judge_start(std::int64_t now, const std::vector<failure>& all,
   });
   suspected_.clear();
   for (const auto& failed : needed) suspected_.emplace(failed.from, failed.to);
-  if (!needed.empty() && twice.empty()) return;  // the next survey begins
+  if (!needed.empty() && twice.empty()) {
+    second_try_at_ = now + second_try_after;
+    return;
+  }
   out.all.emplace_back(launch_effects::note{
       "hosts_surveyed", std::to_string(members_.size()) + " hosts in " +
                             std::to_string((now - begun_at_) / millisecond) + " ms, of whose " +
@@ -238,7 +243,8 @@ std::string host_survey::waits_for() const {
 
 std::int64_t host_survey::next_wake() const {
   auto wake = never;
-  if (hosts_.size() == 1 || !is_done_ || !members_.empty()) return wake;
+  if (hosts_.size() == 1 || !members_.empty()) return wake;
+  if (!is_done_) return second_try_at_ > 0 ? second_try_at_ : wake;
   for (const auto& host : hosts_)
     if (host.is_up && !host.is_known) wake = std::min(wake, host.again_at);
   return wake;

@@ -1,10 +1,10 @@
 // Which hosts reach which, as their agents find out: each listens, is told where the others do,
 // and tries to connect to them. The start of the cluster waits for the first survey, which
 // begins when all hosts are there that have processes then, and ends the run where hosts do not
-// reach each other that have to (launch_plan::must_reach), twice one after the other: a network
-// may be out for a moment, or come up late. A host that comes later is surveyed
-// with all that are there by then; one that was lost is used again only when it reaches them,
-// and they reach it.
+// reach each other that have to (launch_plan::must_reach), twice, with a pause between: a
+// network may be out for a moment, or come up late. A host that comes later is surveyed with
+// all that are there by then; one that was lost is used again only when it reaches them, and
+// they reach it.
 //
 //   listen, to all --all have told--> reach, to all --all have told--> end, to all
 //
@@ -85,6 +85,7 @@ class host_survey {
   std::map<host_number, member> members_;  // empty: none is under way
   survey_step step_ = survey_step::listen;
   std::int64_t begun_at_ = 0;
+  std::int64_t second_try_at_ = 0;  // of the start
   // Pairs that were not reached in the survey before, and have to be.
   std::set<std::pair<host_number, host_number>> suspected_;
 };

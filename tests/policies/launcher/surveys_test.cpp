@@ -1,4 +1,6 @@
 // Hosts that do not reach each other, as their agents have found out.
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "tests/policies/launcher/fixture.hpp"
@@ -62,6 +64,8 @@ TEST(launch_surveys, a_run_ends_whose_hosts_have_to_reach_each_other_and_do_not)
     run.is_apart(from, to);
     run.ready();
     all_are_up(run);
+    EXPECT_THAT(run.seen(), Not(Contains(HasSubstr("host_unreached")))) << "after one try";
+    run.pass_ms(2'000);
     const auto seen = run.seen();
     const auto text = three_hosts[from].name + " (at-" + three_hosts[from].name +
                       ") does not reach " + three_hosts[to].name + " (at-" +
@@ -84,6 +88,9 @@ TEST(launch_surveys, a_pair_that_is_not_reached_once_is_tried_again) {
   run.says(1, {.number = 1,
                .step = survey_step::reach,
                .unreached = {{.host = 0, .why = "no answer"}}});
+  run.pass_ms(1'999);
+  EXPECT_THAT(run.seen(), Not(Contains("b listens"))) << "a network may come up late";
+  run.pass_ms(1);
   auto seen = run.seen();
   EXPECT_THAT(seen, Contains("b listens"));
   EXPECT_THAT(seen, Not(Contains(HasSubstr("note"))));
@@ -115,6 +122,7 @@ TEST(launch_surveys, a_host_that_cannot_listen_is_not_reached) {
   run.says(1, {.number = 1, .step = survey_step::listen, .why = "not its address"});
   EXPECT_THAT(run.seen(), Not(Contains(HasSubstr("ending")))) << "b has not told of the others";
   run.says(1, {.number = 1, .step = survey_step::reach});
+  run.pass_ms(2'000);
   run.says(1, {.number = 2, .step = survey_step::listen, .why = "not its address"});
   run.says(1, {.number = 2, .step = survey_step::reach});
   EXPECT_THAT(run.seen(),
@@ -211,6 +219,7 @@ TEST(launch_surveys, a_launcher_that_is_on_no_host_of_the_cluster_is_not_reached
   run.is_apart(0, 1);
   run.ready();
   all_are_up(run);
+  run.pass_ms(2'000);
   const auto seen = run.seen();
   EXPECT_THAT(seen, Not(Contains("outside listens")));
   EXPECT_THAT(seen, IsSupersetOf({"outside reaches b", "b reaches c", "c reaches b"}));
@@ -231,12 +240,44 @@ TEST(launch_surveys, a_message_names_so_many_pairs_and_events_all) {
   for (const auto& [from, to] : needed) run.is_apart(from, to);
   run.ready();
   for (host_number host = 0; host < 10; ++host) run.host_is_up(host);
+  run.pass_ms(2'000);
   const auto seen = run.seen();
   EXPECT_THAT(seen, Contains(HasSubstr("; and 2 more, see the run's events; have every TCP")));
   EXPECT_EQ(
       std::count_if(seen.begin(), seen.end(),
                     [](const auto& line) { return line.starts_with("note host_unreached"); }),
       18);
+}
+
+// From the first agent that is there to the last process that is started.
+TEST(launch_surveys, costs_a_host_as_many_orders_in_a_cluster_of_a_thousand) {
+  const auto orders_of_each = [](host_number count) {
+    std::vector<launch_plan::host> hosts;
+    std::vector<host_number> homes;
+    for (host_number host = 0; host < count; ++host) {
+      hosts.push_back({.name = "h" + std::to_string(host), .room = {}});
+      homes.push_back(host);
+    }
+    auto run = launched::on_far_hosts(hosts, homes, {});
+    run.ready();
+    for (host_number host = 0; host < count; ++host) run.host_is_up(host);
+    const auto seen = run.seen();
+    std::map<std::string, int> orders;
+    for (const auto& line : seen) {
+      const auto on = line.rfind(" on ");
+      if (line.starts_with("start ") && on != std::string::npos) ++orders[line.substr(on + 4)];
+      if (line.starts_with("h")) ++orders[line.substr(0, line.find(' '))];
+    }
+    EXPECT_EQ(orders.size(), count);
+    return orders;
+  };
+  const auto few = orders_of_each(4);
+  const auto many = orders_of_each(1000);
+  for (const auto* host : {"h1", "h2", "h3"}) EXPECT_EQ(many.at(host), few.at(host)) << host;
+  for (const auto& [host, orders] : many)
+    if (host != "h0") {
+      EXPECT_EQ(orders, few.at("h3")) << host;
+    }
 }
 
 }  // namespace
