@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/streams/stream_socket.hpp"
 
 namespace tidegate::runtime {
 
@@ -51,6 +52,7 @@ std::optional<stream_proof> incoming_stream::prove() {
   const auto sent = ::send(socket_.get(), confirmation.data(), confirmation.size(),
                            MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != static_cast<ssize_t>(confirmation.size())) return std::nullopt;
+  admitted_at_ = ++home_.events_so_far;
   return proof;
 }
 
@@ -216,6 +218,7 @@ void incoming_stream::break_off(const status& why) {
 void incoming_stream::end() {
   if (!is_alive()) return;
   home_.events.remove(socket_.get());
+  shut_down(socket_.get());
   socket_.reset();
   if (place_) home_.frames_lost.push_back(header_);
   place_ = {};

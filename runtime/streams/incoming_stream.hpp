@@ -41,6 +41,8 @@ class incoming_stream {
   void end();
 
   bool is_alive() const noexcept { return socket_.get() >= 0; }
+  // When it was proven, by stream_home::events_so_far.
+  std::uint64_t admitted_at() const noexcept { return admitted_at_; }
   int socket() const noexcept { return socket_.get(); }
   // Once it is proven: whose it is, and which of theirs.
   std::uint64_t link() const noexcept { return handshake_.caller_link(); }
@@ -90,6 +92,7 @@ class incoming_stream {
   std::array<record_tag, records_most> tags_{};
   std::size_t ahead_;  // bytes to read beyond what has a place
   std::vector<std::uint32_t> notices_;
+  std::uint64_t admitted_at_ = 0;
 };
 
 }  // namespace tidegate::runtime

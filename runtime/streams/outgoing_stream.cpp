@@ -20,6 +20,7 @@ namespace {
 // A system call takes so many pieces and about so many bytes.
 constexpr std::size_t pieces_most = 64;
 constexpr std::size_t send_bytes_most = std::size_t{1} << 20U;
+constexpr std::int64_t looks_within_patience = 4;
 // Of sealed bytes that wait for the socket.
 constexpr std::size_t sealed_bytes_most = 4 * (record_bytes_max + record_tag_bytes);
 
@@ -39,15 +40,30 @@ void outgoing_stream::connect() {
 }
 
 std::optional<std::int64_t> outgoing_stream::deadline() const noexcept {
-  if (phase_ == phase::connecting || phase_ == phase::proving) return deadline_;
+  if (is_alive() && (phase_ != phase::open || is_watched_)) return deadline_;
   return std::nullopt;
 }
 
 void outgoing_stream::expire(std::int64_t now) {
-  if (const auto until = deadline(); until && now >= *until)
-    lose(phase_ == phase::connecting
-             ? "no answer within " + std::to_string(home_.silent_ms) + " ms; a firewall?"
-             : "it listens and proves nothing");
+  if (const auto until = deadline(); !until || now < *until) return;
+  const auto patience = stream_patience_ns(home_.silent_ms);
+  const auto within = std::to_string(patience / 1'000'000) + " ms";
+  if (phase_ == phase::connecting) return lose("no answer within " + within + "; a firewall?");
+  if (phase_ == phase::proving) return lose("it listens and proves nothing");
+  const auto acks = acks_of(socket_.get());
+  silent_since_ = acks.is_owed ? std::max(silent_since_, now - acks.last_ns) : now;
+  if (now - silent_since_ >= patience)
+    return lose("nothing of what was sent was acknowledged for " + within);
+  is_watched_ = acks.is_owed || acks.has_unsent;
+  deadline_ = now + patience / looks_within_patience;
+}
+
+// Silence is looked for while something is under way.
+void outgoing_stream::watch_silence() {
+  if (std::exchange(is_watched_, true)) return;
+  silent_since_ = steady_now();
+  deadline_ = silent_since_ + stream_patience_ns(home_.silent_ms) / looks_within_patience;
+  home_.wants_timer = true;
 }
 
 void outgoing_stream::post(const frame_header& header, std::span<const std::byte> payload,
@@ -123,6 +139,8 @@ status outgoing_stream::respond() {
   if (auto done = draw_secret(drawn.nonce); !done.ok()) return done;
   std::optional<digest> agreed;
   if (home_.own.sealed) {
+    if (handshake_.listener_share() == public_share{})
+      return {errc::refused, std::string(to_string(stream_proof::other_sealing))};
     const auto share = key_share::draw();
     if (!share) return share.error();
     const auto both = share->agree(handshake_.listener_share());
@@ -140,6 +158,7 @@ status outgoing_stream::respond() {
 
 void outgoing_stream::open() {
   phase_ = phase::open;
+  is_watched_ = false;
   if (cipher_) sealed_.resize(sealed_bytes_most);
 }
 
@@ -175,6 +194,7 @@ void outgoing_stream::send_queue() {
     message.msg_iovlen = count;
     const auto sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (!wait_for_room(sent)) continue;
+    watch_silence();
     consume(static_cast<std::size_t>(sent));
     if (static_cast<std::size_t>(sent) < bytes) block();
   }
@@ -218,6 +238,7 @@ void outgoing_stream::send_sealed() {
     const auto sent =
         ::send(socket_.get(), sealed_.data() + sealed_sent_, left, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (!wait_for_room(sent)) continue;
+    watch_silence();
     sealed_sent_ += static_cast<std::size_t>(sent);
     if (static_cast<std::size_t>(sent) < left) block();
   }
@@ -256,6 +277,7 @@ void outgoing_stream::block() {
 void outgoing_stream::lose(const std::string& why) {
   if (!is_alive()) return;
   end();
+  lost_at_ = ++home_.events_so_far;
   home_.lost.push_back({id_,
                         {errc::unavailable, "the connection to a peer at " + to_.host + ":" +
                                                 std::to_string(to_.port) + " broke: " + why}});
@@ -267,15 +289,21 @@ void outgoing_stream::give_up() {
   if (is_alive()) end();
 }
 
+// Its memory is given back, as a link keeps one for each connection that it has ever made.
 void outgoing_stream::end() {
   phase_ = phase::ended;
-  if (socket_) home_.events.remove(socket_.get());
+  if (socket_) {
+    home_.events.remove(socket_.get());
+    shut_down(socket_.get());
+  }
   socket_.reset();
   for (const auto token : held_) home_.sent.push_back({token, false});
   held_.clear();
   for (const auto& waiting : queue_.items())
     if (waiting.token != 0) home_.sent.push_back({waiting.token, false});
-  queue_.clear();
+  queue_ = {};
+  cipher_.reset();
+  sealed_ = {};
   sealed_end_ = 0;
   sealed_sent_ = 0;
 }

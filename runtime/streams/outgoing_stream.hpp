@@ -39,10 +39,12 @@ class outgoing_stream {
   unsigned on_event(std::uint32_t happened);
   // The connection is given up: it ends now, and is not reported as lost.
   void give_up();
-  // It is lost if it is still not proven.
+  // It is lost if it is still not proven, or if nothing of what was sent is acknowledged.
   void expire(std::int64_t now);
 
   std::uint64_t link() const noexcept { return to_.link; }
+  // Returns when it was lost, by stream_home::events_so_far; nothing while it lives.
+  std::optional<std::uint64_t> lost_at() const noexcept { return lost_at_; }
   bool is_alive() const noexcept { return phase_ != phase::ended; }
   bool was_given_up() const noexcept { return given_up_; }
   bool is_empty() const noexcept { return queue_.empty() && sealed_sent_ == sealed_end_; }
@@ -71,6 +73,7 @@ class outgoing_stream {
   void consume(std::size_t bytes);
   void finish_front();
   void block();
+  void watch_silence();
   void lose(const std::string& why);
   void end();
   bool wait_for_room(ssize_t sent);
@@ -81,9 +84,12 @@ class outgoing_stream {
   unique_fd socket_;
   phase phase_ = phase::connecting;
   bool given_up_ = false;
+  std::optional<std::uint64_t> lost_at_;
   bool blocked_ = false;  // the system takes no more: an event says when it does again
   std::int64_t deadline_ = 0;
   stream_caller_handshake handshake_;
+  bool is_watched_ = false;  // something was sent since expire() saw all acknowledged
+  std::int64_t silent_since_ = 0;
   fifo<pending> queue_;
   std::size_t front_sent_ = 0;    // bytes of the first in the queue, its header included
   std::vector<send_token> held_;  // of the message that is being sent

@@ -33,6 +33,9 @@ struct stream_home {
   stream_events events;
   link_counters counters;
   frame_delivery delivery{counters};
+  // Counts losses and admissions, in their order.
+  std::uint64_t events_so_far = 0;
+  bool wants_timer = false;  // some stream has another deadline than before
   // Told in progress().
   std::vector<outcome> sent;
   std::vector<loss> lost;

@@ -114,6 +114,7 @@ unsigned stream_link::progress() {
   const auto events = home_.events.look();
   for (unsigned i = 0; i < events; ++i) happened += handle(home_.events.event(i));
   happened += end_departing();
+  if (std::exchange(home_.wants_timer, false)) set_timer();
   return happened + tell();
 }
 
@@ -222,11 +223,13 @@ void stream_link::admit(slot from) {
   *free = std::move(stream);
 }
 
+// Of the last two it is known that they are of this run.
 void stream_link::turn_away(slot from, stream_proof proof) {
-  ++refused_;
   incoming_[from]->end();
   if (proof == stream_proof::other_sealing)
     log::warn("a process of this run was refused: " + std::string(to_string(proof)));
+  if (proof == stream_proof::other_sealing || proof == stream_proof::other_link) return;
+  ++refused_;
   report_refused();
 }
 
@@ -264,9 +267,10 @@ void stream_link::end_given_up(std::uint64_t link, std::uint32_t connection) {
       stream->end();
 }
 
-void stream_link::end_incoming_from(std::uint64_t link) {
+void stream_link::end_incoming_from(std::uint64_t link, std::optional<std::uint64_t> until) {
   for (auto at = room_.slots(); at < incoming_.size(); ++at)
-    if (auto& stream = incoming_[at]; stream && stream->is_alive() && stream->link() == link)
+    if (auto& stream = incoming_[at]; stream && stream->is_alive() && stream->link() == link &&
+                                      (!until || stream->admitted_at() < *until))
       stream->end();
 }
 
@@ -285,8 +289,9 @@ unsigned stream_link::end_departing() {
     if (stream.was_given_up()) continue;
     ++happened;
     stream.give_up();
-    // Of several members of one process another may still be connected.
-    if (!has_other_than(peer)) end_incoming_from(stream.link());
+    // Of several members of one process another may still be connected. What the peer has made
+    // since this one was lost takes the place of what it had before.
+    if (!has_other_than(peer)) end_incoming_from(stream.link(), stream.lost_at());
     for (peer_id other = 0; other < outgoing_.size(); ++other)
       if (outgoing_[other].is_alive() && outgoing_[other].link() == stream.link()) {
         outgoing_[other].post_notice(peer);
@@ -332,10 +337,15 @@ void stream_link::close(std::uint32_t flush_ms_max) {
       return stream.is_alive() && !stream.is_empty();
     });
   };
+  // Nobody takes what still comes.
+  home_.events.set_timer(std::nullopt);
+  home_.events.remove(listener_.get());
+  for (const auto& stream : incoming_)
+    if (stream && stream->is_alive()) home_.events.remove(stream->socket());
   while (waits() && steady_now() < until) {
     flush_all();
     pollfd waited{.fd = home_.events.fd(), .events = POLLIN, .revents = 0};
-    (void)::poll(&waited, 1, 1);
+    (void)::poll(&waited, 1, 10);
     const auto events = home_.events.look();
     for (unsigned i = 0; i < events; ++i)
       if (home_.events.event(i).kind == stream_kind::outgoing) handle(home_.events.event(i));
@@ -347,7 +357,6 @@ void stream_link::close(std::uint32_t flush_ms_max) {
   home_.sent.clear();
   home_.lost.clear();
   home_.frames_lost.clear();
-  home_.events.remove(listener_.get());
   listener_.reset();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,8 @@ class stream_link final : public link {
   void expire();
   void set_timer();
   void end_given_up(std::uint64_t link, std::uint32_t connection);
-  void end_incoming_from(std::uint64_t link);
+  // Ends those that were admitted before `until`, or all.
+  void end_incoming_from(std::uint64_t link, std::optional<std::uint64_t> until);
   bool has_other_than(peer_id peer) const;
   unsigned end_departing();
   unsigned tell();

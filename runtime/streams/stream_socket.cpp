@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "runtime/sockets/tcp_socket.hpp"
@@ -30,10 +32,35 @@ expected<unique_fd> begin_stream(const std::string& host, std::uint16_t port) {
   return begin_to_connect(**all);
 }
 
+// The kernel's own limit for what is not acknowledged counts a peer, too, whose kernel answers
+// and whose process does not read: such a process may be stopped, or be busy.
 void prepare_stream(int socket, std::uint32_t silent_ms) noexcept {
+  constexpr int never = 0;
+  constexpr int probes = 3;  // each a quarter of the limit after the other
   set_options(socket, silent_ms > 0 ? silent_ms : silent_ms_preset);
+  (void)::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof never);
+  (void)::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
   (void)::setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes_most,
                      sizeof unsent_bytes_most);
+}
+
+stream_acks acks_of(int socket) noexcept {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  int unsent = 0;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+      ::ioctl(socket, SIOCOUTQ, &unsent) != 0)
+    return {};
+  // While the window is closed this kernel asks again after longer and longer pauses, with a
+  // probe or with what it has sent before, and the other's answers each time.
+  const bool is_answered = info.tcpi_last_ack_recv <= info.tcpi_last_data_sent;
+  return {.is_owed = info.tcpi_probes > 0 || (info.tcpi_unacked > 0 && !is_answered),
+          .has_unsent = unsent > 0,
+          .last_ns = std::int64_t{info.tcpi_last_ack_recv} * million};
+}
+
+void shut_down(int socket) noexcept {
+  (void)::shutdown(socket, SHUT_RDWR);
 }
 
 void prefer_reno_on_one_host(int socket) noexcept {

@@ -1,10 +1,7 @@
 // Strangers at the port of a link over streams, and somebody between two links.
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <poll.h>
 #include <random>
 #include <string>
@@ -18,89 +15,17 @@
 #include "runtime/streams/stream_address.hpp"
 #include "runtime/streams/stream_handshake.hpp"
 #include "runtime/streams/stream_link.hpp"
+#include "tests/support/go_between.hpp"
 #include "tests/support/link_recorder.hpp"
 
 namespace tidegate::runtime {
 namespace {
 
 using clock = std::chrono::steady_clock;
+using tests::call;
+using tests::go_between;
 using tests::push_header;
 using tests::recorder;
-
-unique_fd call(const stream_address& address) {
-  const auto all = resolve(address.host, address.port);
-  auto connection = connect_to(**all, 5000);
-  EXPECT_TRUE(connection) << connection.error().message();
-  return connection ? std::move(*connection) : unique_fd();
-}
-
-// Takes all that two links say to each other on its way to `to`, and may change it.
-class go_between {
- public:
-  using change = std::function<void(std::vector<char>& bytes, std::size_t before)>;
-
-  go_between(std::string to, change forth)
-      : to_(parse_stream_address(to).value()), forth_(std::move(forth)) {
-    listener_ = std::move(*listen_on("127.0.0.1", 0));
-    thread_ = std::thread([this] { run(); });
-  }
-  ~go_between() {
-    ends_ = true;
-    thread_.join();
-  }
-
-  // At which the link behind it seems to be.
-  std::string address() const {
-    auto own = to_;
-    own.port = port_of(listener_.get());
-    return to_string(own);
-  }
-  std::string said() {
-    const std::lock_guard lock(mutex_);
-    return said_;
-  }
-
- private:
-  void run() {
-    while (!ends_ && !is_ready(listener_.get(), POLLIN, 10)) {
-    }
-    const unique_fd caller(::accept(listener_.get(), nullptr, nullptr));
-    if (!caller) return;
-    const auto called = call(to_);
-    while (!ends_ && pass(caller.get(), called.get(), true) &&
-           pass(called.get(), caller.get(), false)) {
-    }
-  }
-  bool pass(int from, int into, bool forth) {
-    if (!is_ready(from, POLLIN, 1)) return true;
-    std::vector<char> bytes(65'536);
-    const auto got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got <= 0) return false;
-    bytes.resize(static_cast<std::size_t>(got));
-    if (forth) {
-      const std::lock_guard lock(mutex_);
-      const auto before = said_.size();
-      said_.append(bytes.begin(), bytes.end());
-      if (forth_) forth_(bytes, before);
-    }
-    for (std::size_t sent = 0; sent < bytes.size() && !ends_;) {
-      if (!is_ready(into, POLLOUT, 10)) continue;
-      const auto more =
-          ::send(into, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (more <= 0) return false;
-      sent += static_cast<std::size_t>(more);
-    }
-    return true;
-  }
-
-  stream_address to_;
-  change forth_;
-  unique_fd listener_;
-  std::atomic<bool> ends_ = false;
-  std::mutex mutex_;
-  std::string said_;
-  std::thread thread_;
-};
 
 class hostile_streams : public testing::Test {
  protected:
@@ -207,7 +132,8 @@ TEST_F(hostile_streams, one_that_seals_and_one_that_does_not_do_not_meet) {
   a = make({.sealed = true});
   a->set_sink(&at_a);
   ASSERT_TRUE(a->connect(b->address()));
-  EXPECT_TRUE(until([&] { return at_a.lost.size() == 1; }));
+  ASSERT_TRUE(until([&] { return at_a.lost.size() == 1; }));
+  EXPECT_THAT(at_a.lost_why[0].message(), testing::HasSubstr("one end encrypts"));
 }
 
 TEST_F(hostile_streams, who_listens_and_proves_nothing_is_given_up_in_time) {
