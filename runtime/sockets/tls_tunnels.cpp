@@ -35,6 +35,7 @@ struct tls_tunnels::tunnel {
   std::string peer;
   std::size_t index = 0;
   std::uint32_t channel_mask = 0, inner_mask = 0;  // as the events know them
+  bool is_drained = false;                         // all that the user has written was read
   bool user_ended = false;
   bool peer_ended = false;
 };
@@ -80,10 +81,11 @@ expected<unique_fd> tls_tunnels::add(tls_channel channel, const std::string& pee
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
     return fail(errc::io_error, std::string("TLS: a pair of sockets: ") + std::strerror(errno));
   unique_fd user(ends[0]);
+  unique_fd inner(ends[1]);
   const std::lock_guard lock(mutex_);
-  added_.push_back(std::make_unique<tunnel>(
-      tunnel{.channel = std::move(channel), .inner = unique_fd(ends[1]), .peer = peer}));
   if (auto started = start(); !started.ok()) return fail(std::move(started));
+  added_.push_back(std::make_unique<tunnel>(
+      tunnel{.channel = std::move(channel), .inner = std::move(inner), .peer = peer}));
   ::eventfd_write(wake_.get(), 1);
   return user;
 }
@@ -116,8 +118,11 @@ bool tls_tunnels::step(tunnel& moving) {
     if (!moving.user_ended && moving.channel.unsent_bytes() < unsent_bytes_most) {
       std::array<char, 65'536> bytes{};
       const auto got = ::recv(moving.inner.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+      moving.is_drained = got == 0 || (got < 0 && errno != EINTR);
       if (got > 0) moving.channel.send({bytes.data(), static_cast<std::size_t>(got)});
       moving.user_ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    } else {
+      moving.is_drained = moving.user_ended;
     }
     if (!moving.peer_ended) {
       const auto advanced = moving.channel.advance();
@@ -163,7 +168,8 @@ void tls_tunnels::watch(tunnel& moving) {
 // All that users have written is sent.
 bool tls_tunnels::is_done() const {
   return std::all_of(tunnels_.begin(), tunnels_.end(), [](const auto& moving) {
-    return moving == nullptr || moving->peer_ended || moving->channel.unsent_bytes() == 0;
+    return moving == nullptr || moving->peer_ended ||
+           (moving->is_drained && moving->channel.unsent_bytes() == 0);
   });
 }
 
