@@ -101,7 +101,10 @@ status checkpoint_keeper::new_manifest::write() const {
   auto writer = policies::write_manifest(of_.manifest);
   if (!writer) return writer.error();
   const auto written = policies::write_all(std::move(*writer), *home_.storage);
-  return written ? status() : written.error();
+  if (!written) return written.error();
+  // It may have taken long, and another launcher may have claimed the place meanwhile, which
+  // reads what was the newest: this process then tidies nothing there.
+  return home_.check_epoch(epoch_);
 }
 
 void checkpoint_keeper::new_manifest::tidy() {

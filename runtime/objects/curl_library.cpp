@@ -6,8 +6,10 @@ namespace tidegate::runtime {
 
 namespace {
 
-// Of the 7.76 that has learnt to sign, and of all after it.
 constexpr const char* usual_file = "libcurl.so.4";
+// The first that signs (7.75) and takes the names of protocols (7.85). An older one takes keys
+// for a password, which it would send as it is.
+constexpr unsigned oldest_version = 0x075500;
 
 template <class Function>
 bool find(void* library, const char* name, Function& into) {
@@ -27,6 +29,7 @@ expected<curl_library> load_curl(const std::string& file) {
   if (library == nullptr) return refuse(::dlerror());
   curl_library found;
   const bool is_whole = find(library, "curl_global_init", found.global_init) &&
+                        find(library, "curl_version_info", found.version_info) &&
                         find(library, "curl_easy_init", found.easy_init) &&
                         find(library, "curl_easy_reset", found.easy_reset) &&
                         find(library, "curl_easy_setopt", found.easy_setopt) &&
@@ -37,6 +40,9 @@ expected<curl_library> load_curl(const std::string& file) {
                         find(library, "curl_slist_append", found.slist_append) &&
                         find(library, "curl_slist_free_all", found.slist_free_all);
   if (!is_whole) return refuse("it lacks a function");
+  const auto* version = found.version_info(CURLVERSION_NOW);
+  if (version->version_num < oldest_version)
+    return refuse(std::string("it is ") + version->version + ", and 7.85 or newer is needed");
   if (found.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return refuse("it cannot begin");
   return found;
 }

@@ -87,6 +87,16 @@ s3_refusal parse_s3_refusal(std::string_view xml) {
   return {.code = printable(read.text("Code")), .message = printable(read.text("Message"))};
 }
 
+bool is_s3_completed(std::string_view xml) {
+  pugi::xml_document document;
+  const auto first = xml.find_first_not_of(" \t\r\n");  // a store says them to stay in touch
+  if (first == std::string_view::npos) return false;
+  const auto text = xml.substr(first);
+  return document.load_buffer(text.data(), text.size()) &&
+         document.document_element().name() ==
+             std::string_view("CompleteMultipartUploadResult");
+}
+
 std::string s3_completion(const std::vector<std::string>& tags) {
   pugi::xml_document document;
   auto root = document.append_child("CompleteMultipartUpload");

@@ -41,6 +41,9 @@ struct s3_refusal {
 };
 s3_refusal parse_s3_refusal(std::string_view xml);
 
+// Returns true if the text says that an upload is complete, and not just that it was asked for.
+bool is_s3_completed(std::string_view xml);
+
 // The text that completes an upload, of parts 1, 2, ... with these tags.
 std::string s3_completion(const std::vector<std::string>& tags);
 

@@ -231,8 +231,7 @@ status s3_bucket::complete(const std::string& name, const std::string& upload,
                      .body = std::as_bytes(std::span(text)),
                      .stalled_s = limits_.completing_s},
                     task);
-  const bool has_failed = !parse_s3_refusal(answer.text).code.empty();
-  if (answer.is_good() && has_failed) answer.status = 500;
+  if (answer.is_good() && !is_s3_completed(answer.text)) answer.status = 500;
   return answer.is_good() ? status() : failed(answer, name, task);
 }
 

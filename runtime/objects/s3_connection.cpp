@@ -77,18 +77,21 @@ bool has_reached_nobody(CURLcode code) {
          code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-// Options of one transfer.
+// Options of one transfer. An option that is refused is not left out: without the one that
+// signs, keys would be sent as a password is.
 struct settings {
   const curl_library& library;
   CURL* curl;
+  CURLcode refused = CURLE_OK;
 
   template <class Value>
-  void operator()(CURLoption option, Value value) const {
-    library.easy_setopt(curl, option, value);
+  void operator()(CURLoption option, Value value) {
+    const auto code = library.easy_setopt(curl, option, value);
+    if (refused == CURLE_OK) refused = code;
   }
 };
 
-void set_verb(const settings& set, const s3_request& request) {
+void set_verb(settings& set, const s3_request& request) {
   switch (request.verb) {
     case s3_verb::get:
       set(CURLOPT_HTTPGET, 1L);
@@ -168,7 +171,7 @@ s3_answer s3_connection::ask(const s3_request& request) {
   const auto& library = curl_->library;
   CURL* curl = curl_->curl;
   library.easy_reset(curl);  // connections stay
-  const settings set{library, curl};
+  settings set{library, curl};
   transfer state{.library = &library, .curl = curl, .answer = &answer, .into = request.into};
   const auto address = address_of(request);
   const auto signer = "aws:amz:" + account_.region + ":s3";
@@ -205,6 +208,12 @@ s3_answer s3_connection::ask(const s3_request& request) {
     range = std::to_string(*request.offset) + "-" +
             std::to_string(*request.offset + request.into.size() - 1);
     set(CURLOPT_RANGE, range.c_str());
+  }
+  if (set.refused != CURLE_OK) {
+    answer.failure =
+        std::string("libcurl refuses an option: ") + library.easy_strerror(set.refused);
+    answer.may_have_arrived = false;
+    return answer;
   }
   const auto code = library.easy_perform(curl);
   if (code == CURLE_OK) {

@@ -81,6 +81,17 @@ TEST(s3_answers, say_why_they_refuse) {
             200U);
 }
 
+TEST(s3_answers, say_that_an_upload_is_complete_or_do_not) {
+  EXPECT_TRUE(is_s3_completed("\n <CompleteMultipartUploadResult/>"));
+  EXPECT_TRUE(
+      is_s3_completed("<?xml version=\"1.0\"?>\n<CompleteMultipartUploadResult "
+                      "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><ETag>a</ETag>"
+                      "</CompleteMultipartUploadResult>"));
+  for (const auto* other : {"", " ", "<Error><Code>InternalError</Code></Error>", "<html/>",
+                            "<CompleteMultipartUploadResult>", "nothing"})
+    EXPECT_FALSE(is_s3_completed(other)) << other;
+}
+
 TEST(s3_answers, complete_an_upload_with_its_parts) {
   EXPECT_EQ(s3_completion({"\"a\"", "\"<b>\""}),
             "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>\"a\"</ETag></Part>"
