@@ -44,10 +44,11 @@ expected<handshake_state> hear_listener(int connection, policies::caller_handsha
 
 namespace {
 
-status prove(int connection, const control_options& options) {
+status prove(int connection, std::uint16_t port, const control_options& options) {
   policies::nonce drawn{};
   if (auto done = runtime::draw_secret(drawn); !done.ok()) return done;
-  policies::caller_handshake handshake(options.token, drawn);
+  policies::caller_handshake handshake(
+      policies::port_token(options.token, options.listener, port), drawn);
   const auto until = runtime::steady_now() + options.connect_ms * policies::millisecond;
   for (;;) {
     const auto left = std::max<std::int64_t>(until - runtime::steady_now(), 0);
@@ -86,7 +87,7 @@ expected<unique_fd> connect_proven(const std::string& host, std::uint16_t port,
       continue;
     }
     runtime::set_options(connection->get(), options.unreachable_ms);
-    why = prove(connection->get(), options);
+    why = prove(connection->get(), port, options);
     if (why.ok())
       return under_tls(std::move(*connection), runtime::tls_side::client, where, options);
   }

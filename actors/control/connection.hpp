@@ -21,7 +21,8 @@ struct control_options {
   std::uint32_t unreachable_ms = 10'000;
   // Once both ends are proven, all goes under TLS 1.3; both ends must say so.
   bool encrypt = false;
-  const char* listener = "coordinator";  // for messages of who connects
+  // What listens there: both ends must say the same, and messages name it.
+  const char* listener = "coordinator";
 };
 
 // Connects, and returns the connection once both ends are proven. Blocks for at most twice

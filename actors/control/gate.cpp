@@ -62,7 +62,9 @@ expected<std::unique_ptr<control_gate>> control_gate::open(
 control_gate::control_gate(unique_fd listener, const control_options& options,
                            const policies::gate_limits& limits)
     : options_(options),
-      core_(options.token, limits),
+      core_(policies::port_token(options.token, options.listener,
+                                 runtime::port_of(listener.get())),
+            limits),
       listener_(std::move(listener)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       events_(::epoll_create1(EPOLL_CLOEXEC)),

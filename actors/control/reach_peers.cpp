@@ -1,13 +1,17 @@
 #include "actors/control/reach_peers.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <poll.h>
+#include <thread>
 #include <utility>
 
 #include "actors/control/connection.hpp"
 #include "policies/model/millisecond.hpp"
 #include "policies/protocol/handshake.hpp"
 #include "runtime/base/secret.hpp"
+#include "runtime/base/service_thread.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
@@ -19,16 +23,45 @@ namespace {
 using policies::handshake_state;
 using policies::millisecond;
 
+using resolved = runtime::expected<runtime::socket_addresses>;
+
+bool is_readable(int fd) {
+  return runtime::is_ready(fd, POLLIN, 0);
+}
+
+// Asks for the addresses of all at once, before the first is connected to: who knows names may
+// take their time, and a peer that is connected to waits for words. Returns as many, or nothing
+// if `stop` has become readable.
+std::optional<std::vector<resolved>> resolve_all(const std::vector<policies::peer_place>& peers,
+                                                 int stop) {
+  constexpr std::size_t threads_most = 16;
+  std::vector<resolved> all;
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    all.push_back(runtime::fail(runtime::errc::cancelled, "nobody has asked"));
+  std::atomic<std::size_t> next = 0;
+  const auto ask = [&] {
+    for (auto i = next++; i < peers.size() && !is_readable(stop); i = next++)
+      all[i] = runtime::resolve(peers[i].address, peers[i].port);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < std::min(peers.size(), threads_most); ++i)
+    threads.push_back(runtime::start_service_thread(ask));
+  ask();
+  for (auto& thread : threads) thread.join();
+  if (is_readable(stop)) return std::nullopt;
+  return all;
+}
+
 // One of them: connects to each address that it has, until one answers as it should.
 class attempt {
  public:
-  attempt(const policies::peer_place& place, std::uint64_t token, const reach_limits& limits)
+  attempt(const policies::peer_place& place, resolved found, std::uint64_t token,
+          const reach_limits& limits)
       : place_(place),
         token_(token),
         limits_(limits),
         addresses_(nullptr, &::freeaddrinfo),
         handshake_(token, {}) {
-    auto found = runtime::resolve(place.address, place.port);
     if (!found) {
       why_ = found.error().message();
       return;
@@ -80,7 +113,8 @@ class attempt {
       return fail(connected.message());
     policies::nonce drawn{};
     if (const auto done = runtime::draw_secret(drawn); !done.ok()) return fail(done.message());
-    handshake_ = policies::caller_handshake(token_, drawn);
+    handshake_ = policies::caller_handshake(
+        policies::port_token(token_, policies::agent_service, place_.port), drawn);
     is_connected_ = true;
     until_ = runtime::steady_now() + limits_.prove_ms * millisecond;
   }
@@ -121,9 +155,12 @@ class attempt {
 std::vector<policies::unreached_host> reach_peers(
     const std::vector<policies::peer_place>& peers, std::uint64_t token, int stop,
     const reach_limits& limits) {
+  auto addresses = resolve_all(peers, stop);
+  if (!addresses) return {};
   std::vector<attempt> all;
   all.reserve(peers.size());
-  for (const auto& peer : peers) all.emplace_back(peer, token, limits);
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    all.emplace_back(peers[i], std::move((*addresses)[i]), token, limits);
   for (;;) {
     std::vector<pollfd> waited{{.fd = stop, .events = POLLIN, .revents = 0}};
     std::vector<attempt*> open;

@@ -18,7 +18,8 @@ struct agent_link_options {
   std::uint64_t token = 0;  // of the run
   // What was sent and not acknowledged for so long ends the connection.
   std::uint32_t unreachable_ms = 10'000;
-  bool encrypt = false;  // security.encrypt
+  bool encrypt = false;               // security.encrypt
+  const char* listener = "launcher";  // what listens there, the same to both ends
 };
 
 // Where the launcher takes agents in, or an agent those of other hosts. One thread.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "policies/placement/hosts.hpp"
+#include "policies/protocol/handshake.hpp"
 #include "runtime/base/service_thread.hpp"
 
 namespace tidegate::launch {
@@ -16,36 +17,53 @@ peer_survey::peer_survey(const policies::cluster_spec& spec, policies::host_numb
       own_(own),
       links_(links),
       options_(options),
-      news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  options_.listener = policies::agent_service;
+}
 
 peer_survey::~peer_survey() {
   stop();
+  for (auto& each : ending_) each->thread.join();
 }
 
 void peer_survey::survey(const policies::agent_orders::survey& step) {
   stop();
   if (step.step != survey_step::reach) door_.reset();
   if (step.step == survey_step::end) return;
-  thread_ = runtime::start_service_thread([this, step] {
-    auto done = step.step == survey_step::listen ? listen(step.number) : reach(step);
-    {
-      const std::lock_guard lock(mutex_);
-      result_ = std::move(done);
-    }
-    ::eventfd_write(news_.get(), 1);
-  });
+  under_way_ = std::make_unique<task>();
+  under_way_->step = step;
+  under_way_->stop = runtime::unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  under_way_->thread =
+      runtime::start_service_thread([this, of = under_way_.get()] { carry_out(*of); });
 }
 
-void peer_survey::stop() {
-  if (thread_.joinable()) {
-    ::eventfd_write(stop_.get(), 1);
-    thread_.join();
+void peer_survey::carry_out(task& of) const {
+  auto outcome = of.step.step == survey_step::listen ? listen(of.step.number) : reach(of);
+  {
+    const std::lock_guard lock(of.mutex);
+    of.outcome = std::move(outcome);
+    of.is_done = true;
   }
-  eventfd_t ignored = 0;
-  ::eventfd_read(stop_.get(), &ignored);
-  ::eventfd_read(news_.get(), &ignored);
-  result_.reset();
+  ::eventfd_write(news_.get(), 1);
+}
+
+// It may wait for whoever knows names, and the caller has more to do.
+void peer_survey::stop() {
+  if (!under_way_) return;
+  ::eventfd_write(under_way_->stop.get(), 1);
+  ending_.push_back(std::move(under_way_));
+}
+
+void peer_survey::join_ended() {
+  std::erase_if(ending_, [](const auto& each) {
+    const auto is_done = [&] {
+      const std::lock_guard lock(each->mutex);
+      return each->is_done;
+    };
+    if (!is_done()) return false;
+    each->thread.join();
+    return true;
+  });
 }
 
 peer_survey::result peer_survey::listen(std::uint32_t number) const {
@@ -59,14 +77,15 @@ peer_survey::result peer_survey::listen(std::uint32_t number) const {
           .door = std::move(*opened)};
 }
 
-peer_survey::result peer_survey::reach(const policies::agent_orders::survey& step) const {
+peer_survey::result peer_survey::reach(const task& of) const {
+  const auto& step = of.step;
   std::vector<policies::peer_place> places;
   for (const auto& peer : step.peers)
     if (const auto* host = policies::host_of_agent(spec_, peer.host); host != nullptr)
       places.push_back({.host = peer.host, .address = host->address, .port = peer.port});
   return {.report = {.number = step.number,
                      .step = survey_step::reach,
-                     .unreached = links_.reach(places, options_.token, stop_.get())}};
+                     .unreached = links_.reach(places, options_.token, of.stop.get())}};
 }
 
 void peer_survey::read(agent_turn& into) {
@@ -74,9 +93,16 @@ void peer_survey::read(agent_turn& into) {
   }
   eventfd_t ignored = 0;
   if (::eventfd_read(news_.get(), &ignored) != 0) return;
-  thread_.join();
-  auto done = std::exchange(result_, std::nullopt);
+  join_ended();
+  if (!under_way_) return;
+  std::optional<result> done;
+  {
+    const std::lock_guard lock(under_way_->mutex);
+    done = std::exchange(under_way_->outcome, std::nullopt);
+  }
   if (!done) return;
+  under_way_->thread.join();
+  under_way_.reset();
   if (done->door) door_ = std::move(done->door);
   into.reports.emplace_back(std::move(done->report));
 }

@@ -1,7 +1,8 @@
 // The part of an agent in surveys of hosts: it listens at the address of its host for the
 // agents of others, and connects to theirs, on a thread of its own, as names may take their
-// time. The port is open for as long as a survey lasts, and who comes to it and does not prove
-// the run's token is a stranger to it as to any control port. All calls from one thread.
+// time; a step that is over for the launcher is left to end by itself. The port is open for as
+// long as a survey lasts, and who comes to it and does not prove the run's token is a stranger
+// to it as to any control port. All calls from one thread.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ class peer_survey final : public survey_port {
               const agent_links& links, const agent_link_options& options);
   peer_survey(const peer_survey&) = delete;
   peer_survey& operator=(const peer_survey&) = delete;
+  // Waits for whoever knows names, where a step does: some seconds at most.
   ~peer_survey();
 
   void survey(const policies::agent_orders::survey& step) override;
@@ -43,21 +45,31 @@ class peer_survey final : public survey_port {
     std::unique_ptr<agent_door> door = {};
   };
 
+  // A step on its thread.
+  struct task {
+    policies::agent_orders::survey step;
+    runtime::unique_fd stop;  // readable when it is to end
+    std::mutex mutex;         // guards the rest
+    std::optional<result> outcome;
+    bool is_done = false;
+    std::thread thread = {};
+  };
+
+  void carry_out(task& of) const;
   result listen(std::uint32_t number) const;
-  result reach(const policies::agent_orders::survey& step) const;
+  result reach(const task& of) const;
   // Ends the step that is under way, if one is; what has come of it goes to nobody.
   void stop();
+  void join_ended();
 
   const policies::cluster_spec& spec_;
   policies::host_number own_;
   const agent_links& links_;
   agent_link_options options_;
   std::unique_ptr<agent_door> door_;
-  runtime::unique_fd news_;  // readable when there is a result
-  runtime::unique_fd stop_;  // readable when the step is to end
-  std::mutex mutex_;         // guards result_
-  std::optional<result> result_;
-  std::thread thread_;
+  runtime::unique_fd news_;  // readable when a step is done
+  std::unique_ptr<task> under_way_;
+  std::vector<std::unique_ptr<task>> ending_;  // nobody waits for them
 };
 
 }  // namespace tidegate::launch

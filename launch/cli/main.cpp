@@ -84,7 +84,7 @@ control_options options_of(const agent_link_options& options) {
   return {.token = options.token,
           .unreachable_ms = options.unreachable_ms,
           .encrypt = options.encrypt,
-          .listener = "launcher"};
+          .listener = options.listener};
 }
 
 runtime::expected<std::unique_ptr<agent_door>> listen_for_agents(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "runtime/base/assert.hpp"
 
@@ -29,6 +30,13 @@ std::array<std::byte, sizeof(std::uint64_t)> key_of(std::uint64_t token) noexcep
 
 std::span<const std::byte> bytes_of(std::string_view text) noexcept {
   return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::uint64_t number_from(std::uint64_t token, std::string_view label) {
+  const auto derived = runtime::hmac_sha256(key_of(token), bytes_of(label));
+  std::uint64_t value = 0;
+  std::memcpy(&value, derived.data(), sizeof value);
+  return value;
 }
 
 runtime::digest proof_of(role prover, std::uint64_t token, std::span<const std::byte> listener,
@@ -148,11 +156,13 @@ runtime::digest data_plane_key(std::uint64_t token) {
   return runtime::hmac_sha256(key_of(token), bytes_of(data_label));
 }
 
+std::uint64_t port_token(std::uint64_t token, std::string_view service, std::uint16_t port) {
+  return number_from(
+      token, "tidegate control port " + std::string(service) + " " + std::to_string(port));
+}
+
 std::uint64_t message_token(std::uint64_t token) {
-  const auto derived = runtime::hmac_sha256(key_of(token), bytes_of(message_label));
-  std::uint64_t value = 0;
-  std::memcpy(&value, derived.data(), sizeof value);
-  return value;
+  return number_from(token, message_label);
 }
 
 }  // namespace tidegate::policies

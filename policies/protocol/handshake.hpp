@@ -92,6 +92,13 @@ class caller_handshake {
   bool responded_ = false;
 };
 
+// Returns the token that the ends of a connection to this port prove, in place of the run's. So
+// nobody who has taken a port over can bring whoever comes there to another port of the run,
+// and have both ends prove themselves to each other through it. `service`: what listens there,
+// "coordinator", say.
+inline constexpr const char* agent_service = "agent";  // of a host, to those of others
+std::uint64_t port_token(std::uint64_t token, std::string_view service, std::uint16_t port);
+
 // Returns the number that messages of the control plane carry to say which run they belong to.
 // It is derived from the token, so that whoever reads it on the wire cannot prove the token.
 std::uint64_t message_token(std::uint64_t token);

@@ -15,8 +15,9 @@ from strangers import CHALLENGE, CONFIRMATION, NONCE, SILENT, VERSION, as_nobody
 class Caller:
     """The calling side of the handshake (policies/protocol/handshake.hpp), and a record of what it has said."""
 
-    def __init__(self, endpoint):
+    def __init__(self, endpoint, service="coordinator"):
         self.connection = connect(endpoint)
+        self.label = f"tidegate control port {service} {endpoint[1]}".encode()
 
     def read(self, size):
         data = b""
@@ -26,7 +27,7 @@ class Caller:
 
     def prove(self, token):
         """Returns True if the listener has confirmed, and proven itself."""
-        key = struct.pack("<Q", token)
+        key = hmac.new(struct.pack("<Q", token), self.label, hashlib.sha256).digest()[:8]
         challenge = self.read(CHALLENGE)
         nonces = challenge[1:] + os.urandom(NONCE)
         digest = lambda label: hmac.new(key, label + VERSION + nonces, hashlib.sha256).digest()

@@ -43,14 +43,15 @@ class listening_agent final : public launch::agent_door {
       const runtime::unique_fd caller(
           ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!caller) return;
-      greet(caller.get(), token);
+      greet(caller.get(), token, port_);
     }
   }
 
-  static void greet(int caller, std::uint64_t token) {
+  static void greet(int caller, std::uint64_t token, std::uint16_t own_port) {
     policies::nonce drawn{};
     (void)runtime::draw_secret(drawn);
-    policies::listener_handshake handshake(token, drawn);
+    policies::listener_handshake handshake(
+        policies::port_token(token, policies::agent_service, own_port), drawn);
     const auto challenge = handshake.challenge();
     ::send(caller, challenge.data(), challenge.size(), MSG_NOSIGNAL);
     std::array<std::byte, policies::response_bytes> bytes{};

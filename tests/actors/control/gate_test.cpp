@@ -174,6 +174,35 @@ TEST(control_connection, gives_up_a_listener_that_proves_nothing) {
   serves.join();
 }
 
+// Somebody has taken the port of an agent over, and brings its callers to the coordinator's.
+TEST_F(control_gate_test, proves_nothing_to_a_caller_of_another_port) {
+  const auto taken_over = runtime::listen_on("127.0.0.1", 0);
+  ASSERT_TRUE(taken_over);
+  std::thread relays([&] {
+    const unique_fd caller(::accept(taken_over->get(), nullptr, nullptr));
+    const auto all = runtime::resolve("127.0.0.1", port);
+    const auto coordinator = runtime::connect_to(**all, 5'000);
+    ASSERT_TRUE(coordinator);
+    std::array<char, 256> bytes{};
+    for (auto from = coordinator->get(), into = caller.get();
+         runtime::is_ready(from, POLLIN, 5'000); std::swap(from, into)) {
+      const auto got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      if (got <= 0) return;
+      (void)::send(into, bytes.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL);
+    }
+  });
+  const auto brought = connect_proven("127.0.0.1", runtime::port_of(taken_over->get()), of_run);
+  EXPECT_FALSE(brought);
+  relays.join();
+  EXPECT_FALSE(control_gate::take(proven.get())) << "the coordinator took it for proven";
+}
+
+TEST_F(control_gate_test, of_an_agent_is_no_coordinators) {
+  auto options = of_run;
+  options.listener = "agent";
+  EXPECT_FALSE(connect_proven("127.0.0.1", port, options));
+}
+
 TEST(control_connection, says_why_it_cannot_listen) {
   const auto taken = runtime::listen_on("127.0.0.1", 0);
   ASSERT_TRUE(taken);
