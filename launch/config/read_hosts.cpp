@@ -130,7 +130,8 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
       if (has_engine && policies::has_agent(host))
         entry.note(e.where, shown +
                                 ": has an ssh or a prefix, and cluster.engine starts all "
-                                "agents; allowed: address and room");
+                                "agents; allowed: address, rack and room");
+      entry.text("rack", host.rack, is_plain_name);
       if (entry.get("room") != nullptr) {
         std::uint64_t room = 0;
         if (entry.number("room", room, 0, room_max))
@@ -153,6 +154,15 @@ void check_hosts(const section& root, const policies::cluster_spec& spec) {
   const auto jobs = root.child("jobs");
   for (const auto& job : spec.jobs)
     check_names(jobs.child(job.name), "hosts", "jobs." + job.name + ".hosts", job.hosts, spec);
+  const auto has_rack = [](const policies::host_spec& host) { return !host.rack.empty(); };
+  if (std::ranges::none_of(spec.hosts, has_rack))
+    for (const auto& job : spec.jobs)
+      if (job.aggregators.kind == policies::aggregators_kind::per_rack)
+        jobs.note(jobs.child(job.name).get("aggregators")->where,
+                  "jobs." + job.name +
+                      ".aggregators: is per_rack, and no host has a rack "
+                      "(cluster.hosts.*.rack); allowed: " +
+                      std::string(key_of("jobs.*.aggregators").allowed));
   if (spec.engine == policies::engine_kind::mpi && spec.hosts.empty())
     cluster.wrong("engine", "mpi needs the hosts by name (cluster.hosts)");
   if (spec.hosts.size() < 2 || spec.engine != policies::engine_kind::local) return;

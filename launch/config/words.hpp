@@ -54,7 +54,8 @@ inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
 
 inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
     {"none", policies::aggregators_kind::none},
-    {"per_host", policies::aggregators_kind::per_host}};
+    {"per_host", policies::aggregators_kind::per_host},
+    {"per_rack", policies::aggregators_kind::per_rack}};
 
 inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
     {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};

@@ -32,6 +32,7 @@ std::string host_text(const policies::host_spec& host) {
     if (!host.ssh_key.empty()) text += "key: " + quote(host.ssh_key) + ", ";
     if (!host.program.empty()) text += "program: " + quote(host.program) + ", ";
   }
+  if (!host.rack.empty()) text += "rack: " + quote(host.rack) + ", ";
   if (host.room) text += "room: " + std::to_string(*host.room) + ", ";
   return text + "prefix: " + list_text(host.prefix) + "}\n";
 }

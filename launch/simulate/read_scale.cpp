@@ -233,6 +233,8 @@ std::string to_string(const policies::aggregators_spec& spec) {
       return "none";
     case policies::aggregators_kind::per_host:
       return "per_host";
+    case policies::aggregators_kind::per_rack:
+      return "per_rack";
     case policies::aggregators_kind::fan_in:
       return "fan_in(" + std::to_string(spec.fan_in) + ")";
   }

@@ -137,6 +137,7 @@ std::optional<policies::aggregators_spec> aggregators(const std::string& text) {
   using policies::aggregators_kind;
   if (text == "none") return policies::aggregators_spec{};
   if (text == "per_host") return policies::aggregators_spec{aggregators_kind::per_host, 0};
+  if (text == "per_rack") return policies::aggregators_spec{aggregators_kind::per_rack, 0};
   const auto fan_in = argument(text, "fan_in");
   if (!fan_in || *fan_in < 2 || (*fan_in & (*fan_in - 1)) != 0) return std::nullopt;
   return policies::aggregators_spec{aggregators_kind::fan_in, *fan_in};
@@ -246,6 +247,7 @@ key_readers readers_of(scenario& into) {
   all["cluster.scaled"] = {numbers(into.moves), count_rule};
   all["cluster.workers"] = {numbers(into.workers), count_rule};
   all["cluster.hosts"] = {numbers(into.hosts), count_rule};
+  all["cluster.hosts_of_rack"] = {numbers(into.hosts_of_rack), count_rule};
   all["cluster.jobs"] = {numbers(into.jobs), count_rule};
   all["cluster.tables"] = {numbers(into.tables), count_rule};
   all["cluster.tables_up_to"] = {number(into.tables_up_to, 0, 65'536), "0 to 65536"};
@@ -256,7 +258,7 @@ key_readers readers_of(scenario& into) {
                              "a list of bsp, ssp(N), async"};
   all["cluster.aggregators"] = {
       words<policies::aggregators_spec>(into.aggregators, aggregators),
-      "a list of none, per_host, fan_in(N), N a power of two"};
+      "a list of none, per_host, per_rack, fan_in(N), N a power of two"};
   all["cluster.windows"] = {chance(into.windows), share_rule};
   add_workers(into, all);
   add_network(into, all);

@@ -171,9 +171,10 @@ constexpr bool workers_come_back(worker_loss_rule rule) noexcept {
   return rule != worker_loss_rule::fail;
 }
 
-// Which aggregators sum workers' gradients on the way to the shards: none, one per host, or a
-// tree of aggregators that have `fan_in` (a power of two) inputs each.
-enum class aggregators_kind : std::uint8_t { none, per_host, fan_in };
+// Which aggregators sum workers' gradients on the way to the shards: none, one per host, one
+// per host and then one per rack, or a tree of aggregators that have `fan_in` (a power of two)
+// inputs each.
+enum class aggregators_kind : std::uint8_t { none, per_host, per_rack, fan_in };
 
 struct aggregators_spec {
   aggregators_kind kind = aggregators_kind::none;
@@ -249,6 +250,9 @@ struct host_spec {
   std::uint16_t ssh_port = 0;  // 0: as the client is set up
   std::string ssh_key = {};    // a file; empty: those that the client knows
   std::string program = {};  // of Tidegate on that host; empty: where the launcher has its own
+  // Hosts of the same rack are nearer to each other than to others, and more likely to be lost
+  // together; empty: in a rack of its own.
+  std::string rack = {};
   // So many processes of other hosts, of those that are lost, may come; nothing: any number.
   std::optional<std::uint32_t> room = std::nullopt;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "policies/placement/hosts.hpp"
@@ -105,6 +106,47 @@ std::vector<source> sum_by_host(const cluster_spec& cluster, const job_spec& job
   return sums;
 }
 
+// Returns true if they are a worker's gradient, or sums of the same aggregator.
+bool are_of_one_host(std::span<const source> sums) {
+  return sums.size() == 1 || (sums.front().aggregator != no_aggregator &&
+                              std::ranges::all_of(sums, [&](const source& other) {
+                                return other.aggregator == sums.front().aggregator;
+                              }));
+}
+
+// The sums of a rack's hosts, as the fewest blocks that the ranks of the rack are.
+std::vector<source> sum_by_rack(const cluster_spec& cluster, const job_spec& job,
+                                const std::vector<source>& of_hosts, aggregation& into) {
+  std::map<std::string_view, std::vector<source>> racks;
+  std::vector<std::string_view> order;  // by lowest rank
+  std::vector<source> sums;
+  for (const auto& sum : of_hosts) {
+    const auto* host = host_of_worker(cluster, job, sum.node.first);
+    if (host == nullptr || host->rack.empty()) {
+      sums.push_back(sum);
+      continue;
+    }
+    auto& here = racks[host->rack];
+    if (here.empty()) order.push_back(host->rack);
+    here.push_back(sum);
+  }
+  for (const auto rack : order) {
+    auto& here = racks.at(rack);
+    if (are_of_one_host(here)) {
+      sums.insert(sums.end(), here.begin(), here.end());
+      continue;
+    }
+    std::ranges::sort(here, {}, [](const source& sum) { return sum.node.first; });
+    std::vector<std::uint32_t> ranks;
+    for (const auto& sum : here)
+      for (auto rank = sum.node.first; rank < sum.node.end; ++rank) ranks.push_back(rank);
+    const auto blocks = blocks_of(ranks, job.workers);
+    const auto index = add_aggregator(into, here, blocks);
+    for (const auto& block : blocks) sums.push_back({block, index});
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::uint32_t aggregation::depths() const noexcept {
@@ -128,6 +170,9 @@ aggregation plan_aggregation(const cluster_spec& cluster, const job_spec& job) {
       break;
     case aggregators_kind::per_host:
       nodes = sum_by_host(cluster, job, nodes, plan);
+      break;
+    case aggregators_kind::per_rack:
+      nodes = sum_by_rack(cluster, job, sum_by_host(cluster, job, nodes, plan), plan);
       break;
   }
   for (const auto& node : nodes) plan.top.push_back(node.node.first);

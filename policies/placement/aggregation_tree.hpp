@@ -2,8 +2,9 @@
 //
 // Sums follow one binary tree over ranks (runtime/kernels/update.hpp), and only the sum of an
 // aligned block of ranks is a part of it. So aggregators hand on one sum per such block: fan_in
-// makes aligned groups, level by level; the ranks of a host are cut into as few blocks as can
-// be. Pure functions, any thread.
+// makes aligned groups, level by level; the ranks of a host, or of a rack, are cut into as few
+// blocks as can be. That gradients are summed on their host, then in their rack, is Parameter
+// Hub's (Luo et al., SoCC 2018). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,9 @@ bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept;
 // Returns the hosts of shards in turn, so that each host's network carries the same share.
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept;
 // Returns the next host after the shard's that holds shards, for a second replica the next but
-// one: another host, where there are so many.
-const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept;
+// one: another host, where there are so many. Where hosts have racks it is in another rack, and
+// a second replica in yet another one, where there are so many.
+const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index);
 // Returns the hosts of workers in blocks of consecutive ranks, as even as can be: the sum that
 // a host makes before the network is crossed is then a subtree of the canonical sum.
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,

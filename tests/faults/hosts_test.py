@@ -69,9 +69,9 @@ class Hosts(FaultTest, BridgedHostsTest):
     def test_an_agent_that_dies_takes_its_processes_along_and_is_started_again(self):
         hosts = self.bridged_hosts(3)
         expected = self.expected(200)
-        for aggregators in ("none", "per_host"):
+        for aggregators in ("none", "per_host", "per_rack"):
             with self.subTest(aggregators=aggregators):
-                run = self.launch(self.yaml(self.named(hosts), ["workload", 200, 10000, "exchange"],
+                run = self.launch(self.yaml(self.in_racks(hosts), ["workload", 200, 10000, "exchange"],
                                             job={"aggregators": aggregators}), runner=hosts.command(0))
                 self.wait_for_a_clock(run)
                 wait_until(lambda: self.count_events(run, "replica_in_sync") >= 3, 20, f"in sync; {run.output}")
@@ -84,6 +84,27 @@ class Hosts(FaultTest, BridgedHostsTest):
                 self.assertNotEqual(self.agent_of(run, "b"), agent)
                 self.assert_well(run, expected)
                 self.assertEqual(len(self.events(run, "host_lost")), 1, run.events_text())
+
+    def in_racks(self, hosts):
+        """The hosts after the first are in one rack."""
+        return {name: {**host, **({} if name == "a" else {"rack": "r"})} for name, host in self.named(hosts).items()}
+
+    def test_a_rack_that_is_lost_has_no_shard_along_with_its_replica(self):
+        hosts = self.bridged_hosts(3)
+        expected = self.expected(200)
+        run = self.launch(self.yaml(self.in_racks(hosts), ["workload", 200, 10000, "exchange"],
+                                    job={"aggregators": "per_rack"}), runner=hosts.command(0))
+        self.wait_for_a_clock(run)
+        wait_until(lambda: self.count_events(run, "replica_in_sync") >= 3, 20, f"in sync; {run.output}")
+        # One for each host, and one for the rack.
+        self.assertEqual(run.events_text().count("aggregator_joined"), 4, run.events_text())
+        agents = [self.agent_of(run, name) for name in ("b", "c")]
+        lost = [process for agent in agents for process in self.processes_of(run, agent)]
+        for agent in agents:
+            os.kill(agent, signal.SIGKILL)
+        self.assert_all_gone(lost, 5)
+        self.assert_well(run, expected)
+        self.assertEqual(len(self.events(run, "host_lost")), 2, run.events_text())
 
     def test_a_host_that_is_cut_off_ends_its_processes_and_others_take_their_places(self):
         hosts = self.bridged_hosts(3)

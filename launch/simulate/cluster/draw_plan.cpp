@@ -298,6 +298,11 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   const auto hosts = draw(chance, of.hosts);
   for (std::uint32_t i = 0; i < hosts; ++i)
     spec.hosts.push_back({"host" + std::to_string(i), "10.0.0." + std::to_string(i + 1), {}});
+  if (of.hosts_of_rack.high > 0) {
+    const auto hosts_of_rack = std::max(1U, draw(chance, of.hosts_of_rack));
+    for (std::uint32_t i = 0; i < hosts; ++i)
+      spec.hosts[i].rack = "rack" + std::to_string(i / hosts_of_rack);
+  }
   const auto jobs = draw(chance, of.jobs);
   for (std::uint32_t i = 0; i < jobs; ++i) {
     spec.jobs.push_back(draw_job(of, chance, i));

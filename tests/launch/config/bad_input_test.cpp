@@ -222,8 +222,10 @@ TEST(bad_aggregators, are_refused) {
     return refusal(with_job("    aggregators: " + value + "\n"));
   };
   const std::string place = "c.yaml:5:18: jobs.j.aggregators: ";
-  const std::string allowed = "; allowed: none, per_host, or {fan_in: k}";
-  EXPECT_EQ(with("per_rack"), place + "'per_rack' is not allowed" + allowed);
+  const std::string allowed = "; allowed: none, per_host, per_rack, or {fan_in: k}";
+  EXPECT_EQ(with("per_room"), place + "'per_room' is not allowed" + allowed);
+  EXPECT_EQ(with("per_rack"),
+            place + "is per_rack, and no host has a rack (cluster.hosts.*.rack)" + allowed);
   EXPECT_EQ(with("{}"), place + "is a map without fan_in" + allowed);
   EXPECT_EQ(with("[2]"), place + "is a list" + allowed);
   EXPECT_EQ(

@@ -176,6 +176,7 @@ TEST(write_yaml, keeps_aggregators) {
 
 TEST(write_yaml, keeps_hosts) {
   expect_round_trip(hosts_yaml());
+  expect_round_trip(hosts_yaml(), {"cluster.hosts.a.rack=r1", "jobs.j.aggregators=per_rack"});
   expect_round_trip(hosts_yaml(), {"cluster.coordinator_host=c", "cluster.transport=rdma"});
 }
 

@@ -83,6 +83,10 @@ TEST(plan, places_aggregators_with_those_whom_they_sum) {
   EXPECT_EQ(names("none"), "");
   // Ranks 0 to 2 on a, 3 and 4 on b.
   EXPECT_EQ(names("per_host"), "aggregator-j-0@a aggregator-j-1@b ");
+  const auto in_a_rack = make_plan(*parse_cluster(
+      hosts_yaml(), "c.yaml",
+      {"jobs.j.aggregators=per_rack", "cluster.hosts.a.rack=r", "cluster.hosts.b.rack=r"}));
+  EXPECT_EQ(in_a_rack.jobs[0].aggregators, 3U);
   // {0, 1}, {2, 3}, and over both {0 .. 3}; 4 has nobody to be summed with.
   EXPECT_EQ(names("{fan_in: 2}"), "aggregator-j-0@a aggregator-j-1@a aggregator-j-2@a ");
   const auto plan =

@@ -32,6 +32,7 @@ std::vector<scenario> mix_for(planted_bug bug) {
   if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
+    if (of.hosts_of_rack.high > 0) return true;
     if (runtime::is_bug_of_surveys(bug)) return of.hosts_apart == 0;
     if (of.hosts_apart > 0) return true;
     if (runtime::is_bug_of_endings(bug)) return of.cancellations.high == 0;

@@ -118,6 +118,58 @@ TEST(aggregation, a_host_hands_on_the_fewest_blocks_that_its_ranks_are) {
   EXPECT_EQ(lonely.top, (ranks{0, 2}));
 }
 
+constexpr aggregators_spec per_rack{aggregators_kind::per_rack, 0};
+
+// `in_rack` hosts in each, the last of which may have fewer.
+aggregation plan_of_racks(std::uint32_t workers, std::uint32_t hosts, std::uint32_t in_rack) {
+  auto cluster = cluster_of(hosts);
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    cluster.hosts[i].rack = "r" + std::to_string(i / in_rack);
+  job_spec job;
+  job.workers = workers;
+  job.aggregators = per_rack;
+  return plan_aggregation(cluster, job);
+}
+
+TEST(aggregation, a_rack_sums_what_its_hosts_have_summed) {
+  const auto even = plan_of_racks(8, 4, 2);
+  ASSERT_EQ(even.aggregators.size(), 6u);
+  EXPECT_EQ(even.aggregators[4].members, (ranks{0, 2}));
+  EXPECT_EQ(even.aggregators[4].nodes, (nodes{{0, 4}}));
+  EXPECT_EQ(even.aggregators[0].parent, 4u);
+  EXPECT_EQ(even.aggregators[1].parent, 4u);
+  EXPECT_EQ(even.aggregators[2].parent, 5u);
+  EXPECT_EQ(even.top, (ranks{0, 4}));
+  EXPECT_EQ(even.depths(), 2u);
+  // Ranks 0 and 1 on the first host, 2 alone on the next, then 3 and 4, and 5 alone.
+  const auto odd = plan_of_racks(6, 4, 2);
+  ASSERT_EQ(odd.aggregators.size(), 4u);
+  EXPECT_EQ(odd.aggregators[2].members, (ranks{0, 2}));
+  EXPECT_EQ(odd.aggregators[2].nodes, (nodes{{0, 2}, {2, 3}}));
+  EXPECT_EQ(odd.aggregators[3].members, (ranks{3, 4, 5}));
+  EXPECT_EQ(odd.aggregators[3].nodes, (nodes{{3, 4}, {4, 6}}));
+  EXPECT_EQ(odd.top, (ranks{0, 2, 3, 4}));
+  // What a rack of one host hands on is what that does.
+  const auto uneven = plan_of_racks(6, 3, 2);
+  ASSERT_EQ(uneven.aggregators.size(), 4u);
+  EXPECT_EQ(uneven.aggregators[2].parent, no_aggregator);
+  EXPECT_EQ(uneven.aggregators[3].nodes, (nodes{{0, 4}}));
+  EXPECT_EQ(uneven.top, (ranks{0, 4}));
+}
+
+TEST(aggregation, hosts_without_a_rack_are_not_summed_with_others) {
+  auto cluster = cluster_of(3);
+  cluster.hosts[0].rack = "r";
+  cluster.hosts[1].rack = "r";
+  job_spec job;
+  job.workers = 6;
+  job.aggregators = per_rack;
+  const auto planned = plan_aggregation(cluster, job);
+  ASSERT_EQ(planned.aggregators.size(), 4u);
+  EXPECT_EQ(planned.aggregators[2].parent, no_aggregator);
+  EXPECT_EQ(planned.top, (ranks{0, 4}));
+}
+
 TEST(aggregation, holds_together_whatever_the_numbers) {
   for (std::uint32_t workers = 1; workers <= 40; ++workers) {
     for (const std::uint32_t fan_in : {2u, 4u, 8u, 16u}) {
@@ -127,6 +179,9 @@ TEST(aggregation, holds_together_whatever_the_numbers) {
     }
     for (std::uint32_t hosts = 0; hosts <= 5; ++hosts)
       check(plan(workers, per_host, hosts), workers);
+    for (std::uint32_t hosts = 2; hosts <= 7; ++hosts)
+      for (std::uint32_t in_rack = 1; in_rack <= 4; ++in_rack)
+        check(plan_of_racks(workers, hosts, in_rack), workers);
   }
 }
 
