@@ -1,5 +1,7 @@
 #include "launch/agents/agent_config.hpp"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "launch/plan/environment.hpp"
@@ -9,7 +11,27 @@ namespace tidegate::launch {
 
 using json = nlohmann::ordered_json;
 
+namespace {
+
+json json_of(const staged_file& file) {
+  return {
+      {"path", file.path}, {"bytes", file.bytes}, {"mode", file.mode}, {"sha256", file.sha256}};
+}
+
+staged_file staged_of(const json& from) {
+  staged_file file;
+  from.at("path").get_to(file.path);
+  from.at("bytes").get_to(file.bytes);
+  from.at("mode").get_to(file.mode);
+  from.at("sha256").get_to(file.sha256);
+  return file;
+}
+
+}  // namespace
+
 std::string config_text(const agent_config& config) {
+  auto staged = json::array();
+  for (const auto& file : config.staged) staged.push_back(json_of(file));
   const json all{{"protocol", policies::protocol_text()},
                  {"host", config.host},
                  {"start", config.start},
@@ -21,6 +43,7 @@ std::string config_text(const agent_config& config) {
                  {"workers_port", config.workers_port},
                  {"cluster", config.cluster},
                  {"variables", config.variables},
+                 {"staged", std::move(staged)},
                  {"run", config.run}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -51,6 +74,7 @@ runtime::expected<agent_config> parse_config(const std::string& line) {
     all.at("cluster").get_to(config.cluster);
     all.at("variables").get_to(config.variables);
     all.at("run").get_to(config.run);
+    for (const auto& file : all.at("staged")) config.staged.push_back(staged_of(file));
     if (!parse_token(all.at("token").get<std::string>(), config.token)) return corrupt("token");
     return config;
   } catch (const json::exception& why) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "launch/agents/staged_files.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -23,6 +25,8 @@ struct agent_config {
   std::string cluster;  // as YAML
   // Variables of the launcher, for the processes of the host.
   std::map<std::string, std::string> variables = {};
+  // What the host is to have as the launcher's has it, before anything is started.
+  std::vector<staged_file> staged = {};
   // The run's number, by which its folders of checkpoints are known; empty: no job names one.
   std::string run = {};
 

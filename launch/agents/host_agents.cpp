@@ -24,6 +24,8 @@ namespace {
 // mpirun and srun end what they have started when they are asked to, and only then.
 constexpr std::int64_t starter_gone_within = 2'000 * policies::millisecond;
 
+constexpr std::int64_t copying_told_every = 100 * policies::millisecond;
+
 // Such a process is an agent's, or has left it.
 bool is_of_a_run(std::int32_t pid) {
   const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
@@ -158,6 +160,8 @@ void host_agents::read() {
 bool host_agents::hear(policies::agent_connection number, connection& from) {
   std::vector<std::string> texts;
   const bool is_open = from.link.read(texts);
+  if (from.files || (!from.host && !texts.empty() && parse_file_request(texts.front())))
+    return serve(from, texts) && is_open;
   for (const auto& text : texts) {
     if (!from.host) {
       const auto name = parse_greeting(text);
@@ -174,6 +178,24 @@ bool host_agents::hear(policies::agent_connection number, connection& from) {
     happened(*from.host, agent_event::frame{
                              number, {.taken = 0, .content = policies::agent_frame::sign{}}});
   return is_open;
+}
+
+// The launcher waits for a host that copies as for one that says nothing yet, from then on.
+bool host_agents::serve(connection& from, const std::vector<std::string>& texts) {
+  for (const auto& text : texts) {
+    const auto request = parse_file_request(text);
+    const auto host = request ? find(request->host) : std::nullopt;
+    if (!host) return false;
+    from.copies_to = *host;
+    if (!from.files) from.files.emplace(common_.staged);
+    if (!from.files->take(*request, from.link)) return false;
+  }
+  const auto now = runtime::steady_now();
+  if (from.files->send_some(from.link) && now >= from.told_at + copying_told_every) {
+    from.told_at = now;
+    happened(from.copies_to, agent_event::copies{});
+  }
+  return true;
 }
 
 std::optional<policies::host_number> host_agents::find(const std::string& name) const {
@@ -203,8 +225,10 @@ void host_agents::reap(policies::host_number number) {
 
 void host_agents::add_to(std::vector<pollfd>& fds) const {
   for (const auto& [address, door] : doors_) fds.push_back({door->fd(), POLLIN, 0});
-  for (const auto& [number, from] : connections_)
-    fds.push_back({from.link.fd(), from.link.awaits(), 0});
+  for (const auto& [number, from] : connections_) {
+    const auto sends = from.files && from.files->is_sending() ? POLLOUT : 0;
+    fds.push_back({from.link.fd(), static_cast<short>(from.link.awaits() | sends), 0});
+  }
   for (const auto& host : hosts_) {
     if (host.agent) fds.push_back({host.agent->pid_fd.get(), POLLIN, 0});
     if (!host.unsent.empty()) fds.push_back({host.input.get(), POLLOUT, 0});

@@ -17,6 +17,7 @@
 #include "launch/agents/agent_config.hpp"
 #include "launch/agents/agent_door.hpp"
 #include "launch/agents/agent_starter.hpp"
+#include "launch/agents/file_server.hpp"
 #include "launch/agents/frame_connection.hpp"
 #include "launch/processes/spawn.hpp"
 #include "launch/shell/run_port.hpp"
@@ -67,6 +68,9 @@ class host_agents {
   struct connection {
     frame_connection link;
     std::optional<policies::host_number> host;  // once it has said so
+    std::optional<file_server> files;           // it asks for files, and has no host yet
+    policies::host_number copies_to = 0;
+    std::int64_t told_at = 0;  // that it copies, last
   };
 
   host& at(policies::host_number number) { return hosts_[number - 1]; }
@@ -77,6 +81,8 @@ class host_agents {
   void reap(policies::host_number number);
   // Returns false if the connection is to be closed.
   bool hear(policies::agent_connection number, connection& from);
+  // The same for a connection that asks for files.
+  bool serve(connection& from, const std::vector<std::string>& texts);
   std::optional<policies::host_number> find(const std::string& name) const;
   void happened(policies::host_number host, decltype(agent_event::happened) event);
 

@@ -11,6 +11,7 @@
 #include "launch/agents/agent_mark.hpp"
 #include "launch/agents/host_folder.hpp"
 #include "launch/agents/host_loop.hpp"
+#include "launch/agents/stage_here.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/plan/environment.hpp"
 #include "launch/processes/limits.hpp"
@@ -40,6 +41,21 @@ runtime::expected<std::string> read_line(int fd) {
   return runtime::fail(runtime::errc::corrupt, "the first line of standard input has no end");
 }
 
+// Before anything looks for programs.
+runtime::status stage(const agent_config& config, const policies::cluster_spec& spec,
+                      const agent_links& links) {
+  const auto outcome = stage_here(config, links,
+                                  {.token = config.token,
+                                   .unreachable_ms = spec.supervision.unreachable_ms,
+                                   .encrypt = spec.security.encrypt},
+                                  STDIN_FILENO);
+  if (!outcome) return outcome.error();
+  if (outcome->files > 0)
+    runtime::log::info("copied from the launcher's host: " + std::to_string(outcome->files) +
+                       " files, " + std::to_string(outcome->bytes) + " bytes");
+  return {};
+}
+
 // Returns as host_loop::carry_out().
 runtime::expected<bool> run_host(const agent_links& links) {
   const auto line = read_line(STDIN_FILENO);
@@ -56,6 +72,8 @@ runtime::expected<bool> run_host(const agent_links& links) {
         config->folder + ": " + std::strerror(errno));
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok())
     return runtime::fail(std::move(fits));
+  if (auto staged = stage(*config, *spec, links); !staged.ok())
+    return runtime::fail(std::move(staged));
   auto environment = parse_environment(environ);
   // The launcher's store is meant, and not one that this host knows beside.
   if (has_object_place(*spec))

@@ -185,6 +185,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   job.max_workers = static_cast<std::uint32_t>(room);
   job.hosts = read_host_names(from, "hosts");
   read_command(from, job.command);
+  if (from.get("stage") != nullptr) read_words(from, "stage", job.stage);
   read_env(from.child("env"), job.env);
   read_consistency(from.child("consistency"), job.consistency);
   job.optimizer = read_optimizer(from, {});

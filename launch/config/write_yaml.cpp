@@ -148,6 +148,7 @@ std::string job_text(const policies::job_spec& j) {
   text += "    max_workers: " + std::to_string(j.capacity()) + "\n";
   if (!j.hosts.empty()) text += "    hosts: " + list_text(j.hosts) + "\n";
   text += "    command: " + list_text(j.command) + "\n";
+  if (!j.stage.empty()) text += "    stage: " + list_text(j.stage) + "\n";
   text += "    env: {" + env + "}\n";
   text += "    consistency: " + consistency_text(j.consistency) + "\n";
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";

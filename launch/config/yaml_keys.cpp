@@ -84,6 +84,7 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.max_workers", .type="number", .preset="-", .allowed="workers to 1024", .doc="there is room for so many (`tidegate scale`); without it for `workers`"},
   {.path="jobs.*.hosts", .type="list", .preset="-", .allowed="a list of names in cluster.hosts", .doc="the hosts of the workers, which take blocks of consecutive ranks; all without it"},
   {.path="jobs.*.command", .type="list", .preset="required", .allowed="a list of text (program, arguments), or a program", .doc="what a worker runs; a program without slash is looked for beside tidegate, then in PATH"},
+  {.path="jobs.*.stage", .type="list", .preset="-", .allowed="a list of files and folders", .doc="what each host with an agent is to have as the launcher's has it, under the same path: the agent copies files that are not there, or are others by their SHA-256, before anything is started"},
   {.path="jobs.*.env", .type="map", .preset="{}", .allowed="a map of text", .doc="environment of the workers, on top of that of tidegate"},
   {.path="jobs.*.env.*", .type="text", .preset="-", .allowed="text; the name not starting with TIDEGATE_", .doc="one environment variable"},
   {.path="jobs.*.consistency", .type="map", .preset="{policy: bsp}", .allowed="a map", .doc="how far the fast workers may run ahead"},

@@ -33,8 +33,8 @@ variables variables_for_hosts(const variables& own, const policies::cluster_spec
   return all;
 }
 
-agent_config common_config(const policies::cluster_spec& spec, const run_identity& run,
-                           const run_folder& folder) {
+agent_config common_config(const policies::cluster_spec& spec, const run_programs& programs,
+                           const run_identity& run, const run_folder& folder) {
   std::error_code error;
   return {.host = {},
           .launcher_host = {},
@@ -44,6 +44,7 @@ agent_config common_config(const policies::cluster_spec& spec, const run_identit
           .workers_port = run.workers_port,
           .cluster = write_yaml(spec),
           .variables = variables_for_hosts(parse_environment(environ), spec),
+          .staged = programs.staged,
           .run = folder.claims().run()};
 }
 
@@ -79,7 +80,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
               {.token = identity_.token, .unreachable_ms = spec.supervision.unreachable_ms}),
       agent_(processes_, others_, spec.supervision.heartbeat_timeout_ms),
       agents_(spec, programs.agents, cluster.agents,
-              common_config(spec, identity_, journal.folder())),
+              common_config(spec, programs, identity_, journal.folder())),
       shell_(plan_of(spec, epoch, journal.folder()), *this, runtime::draw_number()),
       output_(spec, journal),
       faults_(spec, programs.own, journal, shell_),

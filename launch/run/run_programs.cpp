@@ -1,8 +1,10 @@
 #include "launch/run/run_programs.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "launch/run/launch_plan.hpp"
+#include "policies/placement/hosts.hpp"
 
 namespace tidegate::launch {
 
@@ -10,11 +12,21 @@ runtime::expected<run_programs> run_programs::find(const policies::cluster_spec&
                                                    const variables& environment) {
   auto own = starter::create(spec, environment, own_hosts(spec));
   auto agents = agent_starter::create(spec, environment);
-  if (own && agents) return run_programs{std::move(*own), std::move(*agents)};
-  if (own) return runtime::fail(agents.error());
-  if (agents) return runtime::fail(own.error());
-  return runtime::fail(own.error().code(),
-                       own.error().message() + "\n" + agents.error().message());
+  // Nobody else asks for them.
+  auto staged = policies::agent_hosts(spec).empty()
+                    ? runtime::expected<std::vector<staged_file>>(std::vector<staged_file>())
+                    : list_staged(spec);
+  std::optional<runtime::status> failure;
+  const auto add = [&](const runtime::status& why) {
+    failure = failure
+                  ? runtime::status(failure->code(), failure->message() + "\n" + why.message())
+                  : why;
+  };
+  if (!own) add(own.error());
+  if (!agents) add(agents.error());
+  if (!staged) add(staged.error());
+  if (failure) return runtime::fail(std::move(*failure));
+  return run_programs{std::move(*own), std::move(*agents), std::move(*staged)};
 }
 
 }  // namespace tidegate::launch

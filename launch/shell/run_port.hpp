@@ -48,8 +48,11 @@ struct agent_event {
   struct ended {
     std::string why;
   };
+  // What was started as the agent copies what its host lacks (jobs.*.stage), and says hello
+  // when it has all.
+  struct copies {};
   policies::host_number host = 0;
-  std::variant<frame, disconnected, ended> happened;
+  std::variant<frame, disconnected, ended, copies> happened;
 };
 
 class run_port {

@@ -110,6 +110,10 @@ void host_contact::disconnected(agent_connection connection) {
   if (connection_ == connection) connection_ = 0;
 }
 
+void host_contact::copies(std::int64_t now) noexcept {
+  if (!is_up()) heard_at_ = now;
+}
+
 // Whoever follows it from now on has to have cleared the host.
 void host_contact::go_down(const std::string& why, host_effects& out) {
   if (connection_ != 0) out.all.emplace_back(host_effects::close{connection_});

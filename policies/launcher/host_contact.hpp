@@ -92,6 +92,9 @@ class host_contact {
   void heard(std::int64_t now, agent_connection over, const agent_frame& frame,
              host_effects& out);
   void disconnected(agent_connection connection);
+  // Its agent, which has not said hello yet, copies files that the host lacks: it has
+  // `start_timeout` again.
+  void copies(std::int64_t now) noexcept;
   // What was started last as its agent has ended, or could not be started.
   void agent_ended(std::int64_t now, const std::string& why, host_effects& out);
   // Asserted: the host is not away.

@@ -191,6 +191,9 @@ struct job_spec {
   std::uint32_t workers = 1;         // that the job begins with
   std::uint32_t max_workers = 0;     // that there is room for; 0: for `workers`
   std::vector<std::string> command;  // program and arguments of a worker
+  // Files and folders that the hosts are to have as the launcher's has them, under the same
+  // paths.
+  std::vector<std::string> stage = {};
   std::map<std::string, std::string> env;
   consistency_spec consistency;
   optimizer_spec optimizer;  // the default for tables that name none

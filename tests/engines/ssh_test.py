@@ -62,6 +62,50 @@ class Ssh(EngineTest):
         run.process.wait(timeout=10)
         self.assert_nothing_runs(hosts)
 
+    def staged(self, hosts, clocks, pause_us=0):
+        """A job whose program and data only the launcher's host has."""
+        folder = hosts.path(1, "/opt/mine")
+        (folder / "data").mkdir(parents=True)
+        shutil.copy(WORKER, folder / "worker")
+        (folder / "data" / "numbers").write_bytes(bytes(range(256)) * 40000)
+        # Whoever has other numbers is no worker.
+        (folder / "run").write_text("#!/bin/sh\n[ $(wc -c < data/numbers) = 10240000 ] && exec ./worker \"$@\"\n")
+        (folder / "run").chmod(0o755)
+        job = {"command": ["sh", "-c", 'cd /opt/mine && exec ./run "$@"', "run", "workload", str(clocks), str(pause_us), "exchange"],
+               "stage": ["/opt/mine"]}
+        return self.spec(hosts, clocks, job=job)
+
+    def test_files_that_only_the_launchers_host_has_are_copied_before_anything_is_started(self):
+        hosts = self.own_hosts(3)
+        expected = self.expected(hosts, 300)
+        hosts.run(2, ["sh", "-c", "mkdir /opt/mine && echo older > /opt/mine/worker && chmod 755 /opt/mine/worker"])
+        run = self.begun(hosts, self.staged(hosts, 300, 10000))
+        self.assertRegex(run.read("logs/agent-h2.log"), r"copied from the launcher's host: 3 files, \d{8} bytes")
+        for host in (2, 3):
+            for name in ("run", "worker", "data/numbers"):
+                self.assertEqual(hosts.path(host, f"/opt/mine/{name}").read_bytes(), hosts.path(1, f"/opt/mine/{name}").read_bytes())
+        self.kill_agent(hosts, 2)
+        self.assert_well(run, expected, hosts)
+        self.assertEqual(run.events("host_back"), ["h2"], run.account())
+        self.assertEqual(run.read("logs/agent-h2.log").count("copied from"), 1, "the second agent finds them there")
+        self.assertEqual([path.name for path in hosts.path(2, "/opt/mine").iterdir() if "tidegate" in path.name], [])
+
+    def test_files_that_cannot_be_copied_are_named(self):
+        hosts = self.own_hosts(2)
+        with self.subTest("a host whose disk is full"):
+            spec = self.staged(hosts, 10)
+            hosts.run(2, ["sh", "-c", "mkdir /opt/mine && mount -t tmpfs -o size=1m tmpfs /opt/mine"])
+            run = self.launch(hosts, spec)
+            self.assertEqual(run.wait(20), 1, run.account())
+            self.assertIn("/opt/mine/data/numbers: cannot be written: No space left on device", run.output)
+            hosts.run(2, ["umount", "/opt/mine"])
+            self.clear(hosts)
+        with self.subTest("nothing to copy"):
+            spec["jobs"]["job"]["stage"] = ["/tmp/none"]
+            run = self.launch(hosts, spec)
+            self.assertEqual(run.wait(20), 2, run.account())
+            self.assertIn("jobs.job.stage: /tmp/none: there is no such file or folder", run.output)
+
     def test_what_is_wrong_with_a_host_is_told_at_once(self):
         hosts = self.own_hosts(2)
         good = {"ssh": "root@h2", "address": hosts.address(2), "key": str(hosts.keys / "user")}

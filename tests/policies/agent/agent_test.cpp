@@ -125,6 +125,20 @@ TEST(agent, that_never_comes_is_given_up) {
   EXPECT_EQ(run.ended_by_force, 1);
 }
 
+TEST(agent, that_copies_files_has_the_time_to_report_again) {
+  host_run run;
+  run.starts_itself = false;
+  run.begin();
+  for (int i = 0; i < 5; ++i) {
+    run.pass(2 * unreachable);
+    run.contact.copies(run.now);
+  }
+  run.pass(3 * unreachable - millisecond);
+  EXPECT_TRUE(run.downs.empty());
+  run.pass(2 * millisecond);
+  EXPECT_EQ(run.downs.size(), 1U) << "nothing has come for so long";
+}
+
 TEST(agent, of_an_earlier_start_is_dismissed) {
   host_run run;
   run.starts_itself = false;
