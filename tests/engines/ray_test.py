@@ -77,9 +77,13 @@ class Ray(EngineTest):
                 self.assert_well(run, expected, hosts)
         with self.subTest("the program that launches is killed"):
             self.clear(hosts)
-            run = self.begun(hosts, self.spec(hosts, 200, 20000, engine="ray"))
-            run.kill()
-            self.assert_nothing_left(hosts)
+            run = self.begun(hosts, self.spec(hosts, 100000, 1000, engine="ray"))
+            program = next(pid for pid, command in hosts.processes(1).items() if "/tmp/launch.py" in command)
+            hosts.run(1, ["kill", "-9", program])
+            self.assert_nothing_runs(hosts)
+            run.process.wait(timeout=10)
+            for host in hosts.all():  # folders of runs that nobody goes on with
+                hosts.run(host, ["rm", "-rf", "/tmp/tidegate-0"])
         with self.subTest("a node loses its power"):
             self.clear(hosts)
             run = self.begun(hosts, self.spec(hosts, 200, 40000, engine="ray"))
