@@ -1,6 +1,7 @@
 #include "policies/placement/hosts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,39 +23,44 @@ std::uint64_t count(const cluster_spec& cluster,
   return names.empty() ? cluster.hosts.size() : names.size();
 }
 
-// A host without a rack is one.
-std::string_view rack_of(const cluster_spec& cluster, std::uint64_t shard_host) noexcept {
-  const auto* host = pick(cluster, cluster.shard_hosts, shard_host);
-  return host->rack.empty() ? host->name : host->rack;
+// Returns the hosts of shards in their order.
+std::vector<const host_spec*> hosts_of_shards(const cluster_spec& cluster) {
+  std::vector<const host_spec*> all;
+  std::map<std::string_view, const host_spec*> by_name;
+  for (const auto& host : cluster.hosts) by_name[host.name] = &host;
+  for (const auto& name : cluster.shard_hosts) all.push_back(by_name.at(name));
+  if (cluster.shard_hosts.empty())
+    for (const auto& host : cluster.hosts) all.push_back(&host);
+  return all;
 }
 
-// Returns the hosts of shards in the order in which they take replicas of what is on `home`:
-// one of each other rack, then the next of each, then those of its own rack, itself last. Each
-// rack begins with its host that has the place of `home` among those of its rack, so that all
-// get as many.
-std::vector<std::uint64_t> after(const cluster_spec& cluster, std::uint64_t home,
-                                 std::uint64_t hosts) {
-  std::vector<std::vector<std::uint64_t>> racks;  // `home`'s, then others, as they come after
-  std::uint64_t before_home = 0;
-  for (std::uint64_t i = 0; i < hosts; ++i) {
-    const auto at = (home + i) % hosts;
-    const auto known = std::ranges::find_if(racks, [&](const auto& rack) {
-      return rack_of(cluster, rack.front()) == rack_of(cluster, at);
-    });
-    if (known == racks.end())
-      racks.push_back({at});
-    else
-      known->push_back(at);
+// Returns the hosts of shards in the order in which they take replicas of what is on the one at
+// `home`: one of each other rack, then the next of each, then those of its own rack, itself
+// last. Each rack begins with its host that has the place of `home` among those of its rack, so
+// that all get as many. A host without a rack is one.
+std::vector<std::size_t> after(const std::vector<const host_spec*>& hosts, std::size_t home) {
+  std::vector<std::vector<std::size_t>> racks;  // `home`'s, then others, as they come after
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto at = (home + i) % hosts.size();
+    const std::string_view name = hosts[at]->rack.empty() ? hosts[at]->name : hosts[at]->rack;
+    const auto [rack, is_new] = known.try_emplace(name, racks.size());
+    if (is_new) racks.emplace_back();
+    racks[rack->second].push_back(at);
   }
-  for (const auto at : racks.front()) before_home += at < home ? 1 : 0;
-  for (auto& rack : std::span(racks).subspan(1)) {
-    std::ranges::sort(rack);
+  const auto others = std::span(racks).subspan(1);
+  const auto before_home = static_cast<std::size_t>(std::count_if(
+      racks.front().begin(), racks.front().end(), [&](std::size_t at) { return at < home; }));
+  std::size_t longest = 0;
+  for (auto& rack : others) {
+    std::sort(rack.begin(), rack.end());
     const auto first = static_cast<std::ptrdiff_t>(before_home % rack.size());
     std::rotate(rack.begin(), rack.begin() + first, rack.end());
+    longest = std::max(longest, rack.size());
   }
-  std::vector<std::uint64_t> order;
-  for (std::size_t turn = 0; order.size() + racks.front().size() < hosts; ++turn)
-    for (const auto& rack : std::span(racks).subspan(1))
+  std::vector<std::size_t> order;
+  for (std::size_t turn = 0; turn < longest; ++turn)
+    for (const auto& rack : others)
       if (turn < rack.size()) order.push_back(rack[turn]);
   order.insert(order.end(), racks.front().begin() + 1, racks.front().end());
   order.push_back(home);
@@ -104,12 +110,14 @@ const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index)
 }
 
 const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) {
-  if (cluster.hosts.empty()) return nullptr;
-  const auto hosts = count(cluster, cluster.shard_hosts);
-  const auto home = shard_of_replica(cluster.shards, index) % hosts;
-  const auto all = after(cluster, home, hosts);
-  return pick(cluster, cluster.shard_hosts,
-              all[(number_of_replica(cluster.shards, index) - 1) % all.size()]);
+  const auto shard = shard_of_replica(cluster.shards, index);
+  const auto number = number_of_replica(cluster.shards, index);
+  const auto has_rack = [](const host_spec& host) { return !host.rack.empty(); };
+  if (std::none_of(cluster.hosts.begin(), cluster.hosts.end(), has_rack))
+    return host_of_shard(cluster, shard + number);
+  const auto hosts = hosts_of_shards(cluster);
+  const auto order = after(hosts, shard % hosts.size());
+  return hosts[order[(number - 1) % order.size()]];
 }
 
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,
