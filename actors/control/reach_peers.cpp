@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <poll.h>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -44,8 +45,11 @@ std::optional<std::vector<resolved>> resolve_all(const std::vector<policies::pee
       all[i] = runtime::resolve(peers[i].address, peers[i].port);
   };
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min(peers.size(), threads_most); ++i)
-    threads.push_back(runtime::start_service_thread(ask));
+  try {
+    for (std::size_t i = 1; i < std::min(peers.size(), threads_most); ++i)
+      threads.push_back(runtime::start_service_thread(ask));
+  } catch (const std::system_error&) {  // the system has room for no more: fewer do as well
+  }
   ask();
   for (auto& thread : threads) thread.join();
   if (is_readable(stop)) return std::nullopt;
