@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "launch/agents/frame_fields.hpp"
 
@@ -19,13 +19,19 @@ constexpr int pieces_per_turn = 16;
 }  // namespace
 
 std::string request_text(const file_request& request) {
-  return json{{"host", request.host}, {"file", request.file}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  json all{{"host", request.host}};
+  if (request.file)
+    all["file"] = *request.file;
+  else
+    all["compares"] = true;
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::optional<file_request> parse_file_request(std::string_view text) {
   const auto all = json::parse(text, nullptr, false);
   try {
+    if (all.contains("compares"))
+      return file_request{.host = text_of(all, "host"), .file = std::nullopt};
     return file_request{.host = text_of(all, "host"),
                         .file = number_of<std::size_t>(all, "file")};
   } catch (const std::exception&) {
@@ -33,13 +39,17 @@ std::optional<file_request> parse_file_request(std::string_view text) {
   }
 }
 
-bool file_server::take(const file_request& request, frame_connection& over) {
-  if (request.file >= files_.size()) return false;
-  file_ = &files_[request.file];
+bool file_server::take(std::size_t file, frame_connection& over) {
+  if (file >= files_.size()) return false;
+  file_ = &files_[file];
   sent_ = 0;
-  open_ = runtime::unique_fd(::open(file_->path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!open_) fail(std::strerror(errno), over);
-  if (file_->bytes == 0) open_.reset();
+  open_.reset();
+  if (file_->bytes == 0) return true;
+  auto opened = open_staged(*file_);
+  if (opened)
+    open_ = std::move(*opened);
+  else
+    fail(opened.error().message(), over);
   return true;
 }
 
@@ -51,7 +61,9 @@ bool file_server::send_some(frame_connection& over) {
     const auto got = ::read(open_.get(), piece_.data() + 1, piece_.size() - 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      fail(got < 0 ? std::strerror(errno) : "it is shorter than it was as the run began", over);
+      fail(file_->path + ": " +
+               (got < 0 ? std::strerror(errno) : "it is shorter than it was as the run began"),
+           over);
       break;
     }
     sent_ += static_cast<std::uint64_t>(got);
@@ -63,7 +75,7 @@ bool file_server::send_some(frame_connection& over) {
 
 void file_server::fail(const std::string& why, frame_connection& over) {
   open_.reset();
-  over.send(file_error + file_->path + ", on the launcher's host: " + why);
+  over.send(file_error + ("on the launcher's host: " + why));
 }
 
 }  // namespace tidegate::launch

@@ -1,8 +1,10 @@
 // The launcher's side of a connection over which the agent of a host asks for files that it
 // lacks, before it says hello (stage_here.hpp is the other):
 //
-//   agent      {"host": NAME, "file": NUMBER}, a text of frame_connection
-//   launcher   pieces of the file, each a text that begins with "d", as many as it has bytes;
+//   agent      {"host": NAME, "compares": true}, now and then while it reads what it has
+//   agent      {"host": NAME, "file": NUMBER}, a text of frame_connection; of none without
+//   bytes launcher   pieces of the file, each a text that begins with "d", as many as it has
+//   bytes;
 //              or "e" and why there are no more
 //
 // One thread. What waits to be sent is bounded.
@@ -22,8 +24,8 @@
 namespace tidegate::launch {
 
 struct file_request {
-  std::string host;      // whose agent asks
-  std::size_t file = 0;  // of those that the agent was told of
+  std::string host;                 // whose agent asks
+  std::optional<std::size_t> file;  // of those that the agent was told of; nothing: it compares
 };
 inline constexpr char file_data = 'd';
 inline constexpr char file_error = 'e';
@@ -39,7 +41,7 @@ class file_server {
 
   // Begins to send this file in place of the one before. Returns false if no such file is
   // listed.
-  bool take(const file_request& request, frame_connection& over);
+  bool take(std::size_t file, frame_connection& over);
   // Sends what there is room for, up to a share of a turn. Returns true if it has sent
   // something.
   bool send_some(frame_connection& over);

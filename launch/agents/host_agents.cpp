@@ -188,10 +188,11 @@ bool host_agents::serve(connection& from, const std::vector<std::string>& texts)
     if (!host) return false;
     from.copies_to = *host;
     if (!from.files) from.files.emplace(common_.staged);
-    if (!from.files->take(*request, from.link)) return false;
+    if (request->file && !from.files->take(*request->file, from.link)) return false;
   }
   const auto now = runtime::steady_now();
-  if (from.files->send_some(from.link) && now >= from.told_at + copying_told_every) {
+  if ((from.files->send_some(from.link) || !texts.empty()) &&
+      now >= from.told_at + copying_told_every) {
     from.told_at = now;
     happened(from.copies_to, agent_event::copies{});
   }

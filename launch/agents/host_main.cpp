@@ -15,6 +15,7 @@
 #include "launch/config/read_spec.hpp"
 #include "launch/plan/environment.hpp"
 #include "launch/processes/limits.hpp"
+#include "launch/processes/signals.hpp"
 #include "launch/processes/starter.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/object_place.hpp"
@@ -44,11 +45,12 @@ runtime::expected<std::string> read_line(int fd) {
 // Before anything looks for programs.
 runtime::status stage(const agent_config& config, const policies::cluster_spec& spec,
                       const agent_links& links) {
+  const signal_source signals;
   const auto outcome = stage_here(config, links,
                                   {.token = config.token,
                                    .unreachable_ms = spec.supervision.unreachable_ms,
                                    .encrypt = spec.security.encrypt},
-                                  STDIN_FILENO);
+                                  STDIN_FILENO, signals.fd());
   if (!outcome) return outcome.error();
   if (outcome->files > 0)
     runtime::log::info("copied from the launcher's host: " + std::to_string(outcome->files) +

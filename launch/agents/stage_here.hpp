@@ -17,11 +17,12 @@ struct staging_outcome {
 };
 
 // Blocks until all files of config.staged are here, or `input` has ended: whoever has started
-// the agent is gone then. Errors: unavailable (no launcher, or nothing comes from it for
-// options.unreachable_ms), io_error (a file cannot be written), corrupt (a file has changed
-// since it was listed).
+// the agent is gone then; or `signals` is readable: the agent is to end. Errors: unavailable
+// (no launcher, or nothing comes from it for options.unreachable_ms), io_error (a file cannot
+// be written), corrupt (a file has changed since it was listed), cancelled.
 runtime::expected<staging_outcome> stage_here(const agent_config& config,
                                               const agent_links& links,
-                                              const agent_link_options& options, int input);
+                                              const agent_link_options& options, int input,
+                                              int signals);
 
 }  // namespace tidegate::launch

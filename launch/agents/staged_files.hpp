@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,16 +26,21 @@ struct staged_file {
 };
 
 // Lists all files that jobs of the cluster want staged, those of folders and of folders in them
-// too, each once, and reads them for their hashes. Relative paths begin at the current folder.
-// Errors: not_found, io_error (neither a file nor a folder, or it cannot be read).
+// too, each once, and reads them for their hashes. Links are followed. Folders of runs in other
+// folders are left out. Relative paths begin at the current folder. Errors: not_found, io_error
+// (neither a file nor a folder, or it cannot be read), invalid_argument (a name is no UTF-8).
 runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_spec& spec);
 
 // Returns true if this host has the file: the same bytes, and permission to run it if it is a
-// program.
-bool is_here(const staged_file& file);
+// program. `goes_on` is called now and then while it is read.
+bool is_here(const staged_file& file, const std::function<void()>& goes_on);
+
+// Opens it to be read. Errors: not_found, io_error.
+runtime::expected<runtime::unique_fd> open_staged(const staged_file& file);
 
 // A file that arrives: nobody sees it under its name before it is whole, and what is there
-// under it is replaced then. A file that does not become whole leaves nothing.
+// under it is replaced then. A file that does not become whole leaves nothing,
+// unless its process is killed.
 class arriving_file {
  public:
   // Makes the folders on the way to it. `file` outlives the object. Errors: io_error.

@@ -76,7 +76,10 @@ void run_hosts::hear(policies::host_contact& contact, agent_event& event) {
     return contact.disconnected(lost->connection);
   if (const auto* end = std::get_if<agent_event::ended>(&event.happened))
     return contact.agent_ended(now_, end->why, todo_);
-  if (std::holds_alternative<agent_event::copies>(event.happened)) return contact.copies(now_);
+  if (std::holds_alternative<agent_event::copies>(event.happened)) {
+    contact.copies(now_);
+    return core_.host_copies(now_);
+  }
   const auto& [over, frame] = std::get<agent_event::frame>(event.happened);
   if (const auto* hello = std::get_if<policies::agent_frame::hello>(&frame.content))
     return contact.greeted(now_, over, *hello, frame.taken, todo_);

@@ -34,6 +34,11 @@ void launch_core::host_up(host_number host, launch_effects& out) {
   state_->survey.up(host, out);
 }
 
+void launch_core::host_copies(std::int64_t now) {
+  if (state_->lifecycle.is(run_phase::starting)) state_->lifecycle.allow_time_anew(now);
+  state_->restarts.allow_time_anew(now);
+}
+
 void launch_core::host_down(std::int64_t now, host_number host, const std::string& why,
                             launch_effects& out) {
   state_->survey.down(host);

@@ -53,6 +53,9 @@ class launch_core {
   // A host may be used (again); or is lost, with all processes that were started on it or were
   // to be, and its spares. Hosts may be used from the start, before they are up.
   void host_up(host_number host, launch_effects& out);
+  // The agent of a host that is to come up copies files: what waits for hosts has its time
+  // anew.
+  void host_copies(std::int64_t now);
   void host_down(std::int64_t now, host_number host, const std::string& why,
                  launch_effects& out);
   // What has come of a step of a survey on this host. No process but the coordinator is started

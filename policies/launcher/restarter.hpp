@@ -51,6 +51,11 @@ class restarter {
     std::optional<std::int64_t> since = std::nullopt;
   };
   const std::vector<unplaced_process>& unplaced() const noexcept { return unplaced_; }
+  // Those that wait have waited since now.
+  void allow_time_anew(std::int64_t now) noexcept {
+    for (auto& each : unplaced_)
+      if (each.since) each.since = now;
+  }
 
   // Returns true if a process that dies now is to be started again.
   bool comes_back(process_number process) const;

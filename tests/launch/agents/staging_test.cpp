@@ -3,6 +3,7 @@
 #include <fstream>
 #include <poll.h>
 #include <sstream>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
@@ -58,6 +59,30 @@ TEST(list_staged, has_each_file_of_folders_once_with_its_hash) {
   EXPECT_EQ((*all)[2].mode, 0755U);
 }
 
+TEST(list_staged, follows_links_and_leaves_out_folders_of_runs) {
+  const tests::temporary_folder folder;
+  write(folder.path("elsewhere/x"), "abc");
+  write(folder.path("p/runs/mine/cluster.yaml"), "cluster:");
+  write(folder.path("p/runs/mine/events.jsonl"), "");
+  write(folder.path("p/runs/mine/launcher.json"), "token");
+  fs::create_directory_symlink(folder.path("elsewhere"), folder.path("p/linked"));
+  fs::create_symlink("nowhere", folder.path("p/dangling"));
+  const auto all = list_staged(cluster_of({folder.path("p")}));
+  ASSERT_TRUE(all) << all.error().message();
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ((*all)[0].path, folder.path("p/linked/x"));
+  fs::create_directory_symlink(folder.path("p"), folder.path("p/itself"));
+  EXPECT_FALSE(list_staged(cluster_of({folder.path("p")})));
+}
+
+TEST(list_staged, refuses_names_that_arrive_as_others) {
+  const tests::temporary_folder folder;
+  write(folder.path("p/\xff"), "abc");
+  const auto all = list_staged(cluster_of({folder.path("p")}));
+  ASSERT_FALSE(all);
+  EXPECT_THAT(all.error().message(), testing::HasSubstr("its name is no UTF-8"));
+}
+
 TEST(list_staged, names_the_job_and_what_is_not_there) {
   const tests::temporary_folder folder;
   const auto all = list_staged(cluster_of({folder.path("none")}));
@@ -76,14 +101,14 @@ TEST(is_here, is_true_of_the_same_bytes_that_may_be_run) {
   write(folder.path("run"), "abc");
   fs::permissions(folder.path("run"), fs::perms(0755));
   const auto file = list_staged(cluster_of({folder.path("run")}))->front();
-  EXPECT_TRUE(is_here(file));
+  EXPECT_TRUE(is_here(file, [] {}));
   fs::permissions(folder.path("run"), fs::perms(0644));
-  EXPECT_FALSE(is_here(file));
+  EXPECT_FALSE(is_here(file, [] {}));
   fs::permissions(folder.path("run"), fs::perms(0755));
   write(folder.path("run"), "abd");
-  EXPECT_FALSE(is_here(file));
+  EXPECT_FALSE(is_here(file, [] {}));
   fs::remove(folder.path("run"));
-  EXPECT_FALSE(is_here(file));
+  EXPECT_FALSE(is_here(file, [] {}));
 }
 
 // A launcher that has files, and an agent to whose host they are to come.
@@ -132,7 +157,9 @@ class staging : public testing::Test {
         for (const auto& text : texts) {
           const auto request = parse_file_request(text);
           ASSERT_TRUE(request && request->host == "blue");
-          ASSERT_TRUE(files.take(*request, agent));
+          if (request->file) {
+            ASSERT_TRUE(files.take(*request->file, agent));
+          }
         }
         files.send_some(agent);
       }
@@ -145,7 +172,8 @@ class staging : public testing::Test {
       return connects_ ? connects_() : connect();
     };
     config_.host = "blue";
-    return stage_here(config_, links, {.unreachable_ms = unreachable_ms}, input_[0]);
+    return stage_here(config_, links, {.unreachable_ms = unreachable_ms}, input_[0],
+                      signals_.get());
   }
   std::size_t files_here() const {
     std::size_t count = 0;
@@ -161,6 +189,7 @@ class staging : public testing::Test {
   std::thread launcher_;
   int connections_ = 0;
   int input_[2];
+  runtime::unique_fd signals_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 };
 
 TEST_F(staging, copies_what_is_not_there_over_one_connection) {
@@ -214,8 +243,8 @@ TEST_F(staging, says_what_the_launcher_cannot_read) {
   const auto outcome = stage();
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().message(),
-            folder_.path("there/data/large") +
-                ", on the launcher's host: it is shorter than it was as the run began");
+            "on the launcher's host: " + folder_.path("there/data/large") +
+                ": it is shorter than it was as the run began");
 }
 
 TEST_F(staging, says_what_cannot_be_written) {
@@ -244,6 +273,33 @@ TEST_F(staging, ends_when_nothing_comes_and_when_nobody_wants_it) {
   ASSERT_FALSE(unwanted);
   EXPECT_THAT(unwanted.error().message(), testing::HasSubstr("standard input has ended"));
   EXPECT_EQ(files_here(), 0U);
+  ::eventfd_write(signals_.get(), 1);
+  const auto ended = stage();
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message(), testing::HasSubstr("a signal ends this agent"));
+}
+
+TEST_F(staging, hears_of_a_launcher_that_goes_away_in_the_middle) {
+  connects_ = [&]() -> runtime::expected<runtime::unique_fd> {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    frame_connection goes{runtime::unique_fd(ends[1])};
+    goes.send("dpro");
+    return runtime::unique_fd(ends[0]);
+  };
+  const auto outcome = stage();
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message(),
+              testing::HasSubstr("the launcher has closed the connection"));
+  EXPECT_EQ(files_here(), 0U);
+}
+
+TEST_F(staging, says_that_a_pipe_has_taken_the_place_of_a_file) {
+  fs::remove(folder_.path("there/bin/run"));
+  ASSERT_EQ(::mkfifo(folder_.path("there/bin/run").c_str(), 0600), 0);
+  const auto outcome = stage();
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message(), testing::HasSubstr("is neither a file nor a folder"));
 }
 
 TEST(file_request, is_nothing_else) {
@@ -254,6 +310,9 @@ TEST(file_request, is_nothing_else) {
   ASSERT_TRUE(request);
   EXPECT_EQ(request->host, "a");
   EXPECT_EQ(request->file, 7U);
+  const auto compares = parse_file_request(request_text({.host = "a", .file = std::nullopt}));
+  ASSERT_TRUE(compares);
+  EXPECT_FALSE(compares->file);
 }
 
 }  // namespace

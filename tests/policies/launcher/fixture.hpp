@@ -126,11 +126,11 @@ class launched {
     }
     now_ = until;
   }
-
   void host_is_up(host_number host) {
     core_.host_up(host, out_);
     decide();
   }
+  void host_copies() { core_.host_copies(now_); }
   void host_is_lost(host_number host) {
     core_.host_down(now_, host, "host " + plan_.hosts[host].name + ": no word", out_);
     decide();

@@ -165,6 +165,20 @@ TEST(launch_surveys, a_host_that_says_nothing_ends_the_start_by_its_time) {
                        "30s (cluster.start_timeout)"));
 }
 
+TEST(launch_surveys, a_host_that_copies_files_is_waited_for) {
+  auto run = with_three();
+  run.ready();
+  run.host_is_up(0);
+  run.host_is_up(1);
+  for (int i = 0; i < 4; ++i) {
+    run.pass_ms(20'000);
+    run.host_copies();
+  }
+  EXPECT_THAT(run.seen(), Not(Contains(HasSubstr("cluster.start_timeout"))));
+  run.host_is_up(2);
+  EXPECT_THAT(run.seen(), Contains("start shard-0 on a"));
+}
+
 TEST(launch_surveys, a_host_that_comes_back_is_used_once_it_reaches_the_others) {
   auto run = with_three();
   run.ready();
