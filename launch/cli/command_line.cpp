@@ -41,6 +41,10 @@ const std::vector<command>& commands() {
        .kind = command_kind::cancel,
        .argument = "run folder",
        .example = "RUN_DIR JOB"},
+      {.name = "status",
+       .kind = command_kind::status,
+       .argument = "run folder",
+       .example = "RUN_DIR"},
   };
   return all;
 }
@@ -138,6 +142,9 @@ options::options_description describe(command_kind kind, command_line& into) {
       break;
     case command_kind::export_model:
       add_export(add, into);
+      break;
+    case command_kind::status:
+      add("json", options::bool_switch(&into.json), "");
       break;
     case command_kind::scale:
       add("job", options::value(&into.job), "");

@@ -20,6 +20,7 @@ enum class command_kind : std::uint8_t {
   export_model,
   scale,
   cancel,
+  status,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_replica,
@@ -29,10 +30,10 @@ enum class command_kind : std::uint8_t {
 
 struct command_line {
   command_kind kind = command_kind::help;
-  std::string topic;                // of help: a command, "yaml", or empty
-  std::string file;                 // the cluster file; export, scale, cancel: the run folder
+  std::string topic;  // of help: a command, "yaml", or empty
+  std::string file;   // the cluster file; export, scale, cancel, status: the run folder
   std::vector<std::string> sets;    // --set, in order
-  bool json = false;                // plan
+  bool json = false;                // plan, status
   std::string engine;               // plan: another than the file's; empty: the file's
   std::uint32_t nodes = 0;          // plan, submit: of the engine; 0: the file's hosts
   std::string run_dir;              // launch, submit: empty for the default; nodes: required

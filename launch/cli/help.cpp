@@ -25,6 +25,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       add or remove workers and shards while jobs run
   tidegate cancel RUN_DIR [JOB]
       end a job; the others of the run go on
+  tidegate status RUN_DIR [--json]
+      say how a run goes on, or has ended
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
@@ -168,6 +170,19 @@ there is no such job, jobs do not run (they start, go back or end), no launcher 
 it ends and could not be put on record, so that it begins again if the run is resumed; 2 bad usage.
 )";
 
+constexpr const char* status_of_run = R"(tidegate status RUN_DIR [--json]
+
+Asks the launcher of a run how its jobs go on, which processes it has, on which hosts, and who has
+waited for whom for more than two seconds. Of a run that has ended it says what result.json has.
+
+  --json             one line of JSON: cluster, state, jobs (as in result.json, and clock_slowest,
+                     clock_fastest, clocks_total, workers, workers_joined, restarts, checkpoints),
+                     processes, hosts, waits. state is starting, running, going back, ending, or
+                     ended; then there is an exit_code, and the last three are empty
+
+Exit codes: 0 it is said; 1 no launcher lives in RUN_DIR, and it has no result; 2 bad usage.
+)";
+
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
 tidegate node shard --run-dir DIR --index I
 tidegate node aggregator --run-dir DIR --job JOB --index I
@@ -187,6 +202,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "export") return export_run;
   if (topic == "scale") return scale;
   if (topic == "cancel") return cancel;
+  if (topic == "status") return status_of_run;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

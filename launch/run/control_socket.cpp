@@ -62,8 +62,10 @@ control_socket::~control_socket() {
 
 void control_socket::add_to(std::vector<pollfd>& fds) const {
   if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
-  for (const auto& [number, caller] : clients_)
+  for (const auto& [number, caller] : clients_) {
     if (!caller.asked) fds.push_back({caller.fd.get(), POLLIN, 0});
+    if (!caller.unsent.empty()) fds.push_back({caller.fd.get(), POLLOUT, 0});
+  }
 }
 
 std::vector<control_socket::request> control_socket::take() {
@@ -71,6 +73,10 @@ std::vector<control_socket::request> control_socket::take() {
     unique_fd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!next) break;
     clients_[++last_].fd = std::move(next);
+  }
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    const bool is_sent = !at->second.unsent.empty() && !flush(at->second);
+    at = is_sent ? clients_.erase(at) : std::next(at);
   }
   std::vector<request> all;
   for (auto at = clients_.begin(); at != clients_.end();) {
@@ -96,10 +102,15 @@ std::vector<control_socket::request> control_socket::take() {
 void control_socket::answer(std::uint32_t to, const std::string& line) {
   const auto at = clients_.find(to);
   if (at == clients_.end()) return;
-  const auto text = line + "\n";
-  [[maybe_unused]] const auto sent =
-      ::send(at->second.fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
-  clients_.erase(at);
+  at->second.unsent = line + "\n";
+  if (!flush(at->second)) clients_.erase(at);
+}
+
+bool control_socket::flush(client& to) {
+  const auto sent = ::send(to.fd.get(), to.unsent.data(), to.unsent.size(), MSG_NOSIGNAL);
+  if (sent < 0) return errno == EAGAIN || errno == EINTR;
+  to.unsent.erase(0, static_cast<std::size_t>(sent));
+  return !to.unsent.empty();
 }
 
 expected<std::string> ask_launcher(const std::string& path, const std::string& line,

@@ -29,7 +29,8 @@ class control_socket {
   };
   // Those that have come since. Does not block.
   std::vector<request> take();
-  // To one that is gone it goes unheard.
+  // To one that is gone it goes unheard; what there is no room for goes with later calls of
+  // take().
   void answer(std::uint32_t to, const std::string& line);
 
  private:
@@ -40,7 +41,10 @@ class control_socket {
     runtime::unique_fd fd;
     std::string text;
     bool asked = false;
+    std::string unsent = {};  // of its answer
   };
+  // Returns false once there is nothing more to send.
+  static bool flush(client& to);
   runtime::unique_fd folder_;
   runtime::unique_fd listener_;
   std::map<std::uint32_t, client> clients_;

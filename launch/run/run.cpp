@@ -10,6 +10,7 @@
 #include "launch/processes/poll_until.hpp"
 #include "launch/processes/process_records.hpp"
 #include "launch/run/launch_plan.hpp"
+#include "launch/run/run_status.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/object_place.hpp"
 #include "runtime/base/secret.hpp"
@@ -141,8 +142,26 @@ run_turn run::collect() {
   if (processes_.adopts())
     reap_strays(
         [&](pid_t pid) { return processes_.has(pid) || agents_.has(pid) || faults_.has(pid); });
-  requests_.read(turn);
+  requests_.read(turn, [this] { return status_line(view()); });
   return turn;
+}
+
+run_view run::view() const {
+  const auto& core = shell_.core();
+  run_view all{.cluster = spec_.name, .state = core.phase_text()};
+  for (const auto& job : spec_.jobs)
+    if (const auto* status = core.job(job.name)) all.jobs.push_back(*status);
+  all.processes = shell_.living();
+  all.hosts.push_back({.name = "", .state = "up"});
+  for (const auto* host : policies::agent_hosts(spec_)) {
+    const auto number = static_cast<policies::host_number>(all.hosts.size());
+    all.hosts.push_back({.name = host->name,
+                         .state = shell_.is_up(number)     ? "up"
+                                  : shell_.is_lost(number) ? "lost"
+                                                           : "starting"});
+  }
+  all.waits = output_.waits();
+  return all;
 }
 
 poll_news run::take_news() {

@@ -18,6 +18,7 @@
 #include "launch/run/run_output.hpp"
 #include "launch/run/run_programs.hpp"
 #include "launch/run/run_requests.hpp"
+#include "launch/run/run_status.hpp"
 #include "launch/run/services.hpp"
 #include "launch/run/status_poller.hpp"
 #include "launch/shell/inner_agent.hpp"
@@ -40,6 +41,7 @@ class run final : private run_port {
  private:
   void wait();
   run_turn collect();
+  run_view view() const;
   poll_news take_news();
 
   // What the shell asks for.

@@ -48,6 +48,7 @@ class run_output {
                      const runtime::status& coordinator,
                      std::vector<policies::wait_status> waits);
   void forget_waits() { waits_.clear(); }
+  const std::vector<policies::wait_status>& waits() const noexcept { return waits_; }
   // Notes jobs that stand still.
   void watch_progress(std::int64_t now, const policies::launch_core& core);
   // Writes and shows the result when every process has ended. Returns how the launcher exits.

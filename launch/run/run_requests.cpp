@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view scale_word = "scale ";
 constexpr std::string_view shards_word = "shards ";
 constexpr std::string_view cancel_word = "cancel ";
+constexpr std::string_view status_word = "status";
 
 }  // namespace
 
@@ -28,7 +29,7 @@ void run_requests::add_to(std::vector<pollfd>& fds) const {
   if (control_) control_->add_to(fds);
 }
 
-void run_requests::read(run_turn& into) {
+void run_requests::read(run_turn& into, const std::function<std::string()>& status) {
   if (!control_) return;
   for (const auto& request : control_->take()) {
     if (request.line.starts_with(cancel_word)) {
@@ -38,6 +39,10 @@ void run_requests::read(run_turn& into) {
         control_->answer(request.from, "error there are several jobs: say which");
       else
         into.cancels.push_back({.asker = request.from, .job = job});
+      continue;
+    }
+    if (request.line == status_word) {
+      control_->answer(request.from, status());
       continue;
     }
     scale_request wanted;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <poll.h>
 #include <string>
@@ -26,7 +27,8 @@ class run_requests {
   void add_to(std::vector<pollfd>& fds) const;
   // Adds requests that have come since to the turn; those that ask for nothing are answered
   // with an error. Does not block.
-  void read(run_turn& into);
+  // `status`: says what `tidegate status` is answered with.
+  void read(run_turn& into, const std::function<std::string()>& status);
   // As run_port::answer: of a request that was read.
   void answer(std::uint32_t asker, const std::string& line);
 

@@ -13,6 +13,7 @@ struct live_process {
   int pid = -1;                    // on its host
   std::uint64_t started = 0;       // clock ticks since the machine of its host started
   policies::host_number host = 0;  // of the agent that has started it
+  std::uint32_t incarnation = 1;
 };
 
 }  // namespace tidegate::launch

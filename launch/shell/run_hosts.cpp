@@ -170,7 +170,8 @@ void run_hosts::take(const reports::started& started, launch_effects& out) {
   living_[process] = {.name = name,
                       .pid = static_cast<int>(started.pid),
                       .started = started.started_at,
-                      .host = core_.host_of(process)};
+                      .host = core_.host_of(process),
+                      .incarnation = started.process.incarnation};
   is_changed_ = true;
   if (started.was_spare)
     world_.event("spare_placed",

@@ -52,6 +52,8 @@ class run_hosts {
   std::vector<live_process> living() const;
   const std::string& name(policies::host_number host) const { return contacts_[host].name(); }
   bool is_up(policies::host_number host) const { return contacts_[host].is_up(); }
+  // Returns true if it was lost, or has never come up in time.
+  bool is_lost(policies::host_number host) const { return !contacts_[host].may_order(); }
   bool are_gone() const;
   std::int64_t next_wake() const;
 

@@ -66,6 +66,7 @@ class run_shell {
 
   const policies::launch_core& core() const noexcept { return core_; }
   bool is_up(policies::host_number host) const { return hosts_.is_up(host); }
+  bool is_lost(policies::host_number host) const { return hosts_.is_lost(host); }
   // Returns the processes that live, on all hosts.
   std::vector<live_process> living() const { return hosts_.living(); }
   // Returns how the run has ended, once every process has, and every agent.

@@ -189,6 +189,12 @@ bool launch_core::is_running() const {
   return state_->lifecycle.is(run_phase::running) || state_->lifecycle.is(run_phase::leaving);
 }
 
+std::string_view launch_core::phase_text() const {
+  if (is_running()) return "running";
+  if (state_->lifecycle.is(run_phase::starting)) return "starting";
+  return state_->lifecycle.is(run_phase::clearing) ? "going back" : "ending";
+}
+
 std::uint32_t launch_core::epoch() const noexcept {
   return state_->rollbacks.epoch();
 }

@@ -130,6 +130,8 @@ class launch_core {
 
   // Returns true if jobs have begun to run and are not being ended.
   bool is_running() const;
+  // Returns a word for people: "starting", "running", "going back" or "ending"; valid for ever.
+  std::string_view phase_text() const;
   // Returns the epoch that runs, or the one that `renew` last asked for.
   std::uint32_t epoch() const noexcept;
   // Returns a job as the latest poll has it; null if no job has this name. Valid until

@@ -62,6 +62,29 @@ class JobsEndAlone(ClusterTest):
         self.assertEqual(self.jobs(run)["heavy"]["state"], "cancelled")
         self.assertIn("job heavy was cancelled by tidegate cancel; other jobs go on", run.output)
 
+    def status(self, run, *words):
+        return subprocess.run([BIN / "tidegate", "status", str(run.run_dir), *words], capture_output=True, text=True, timeout=30)
+
+    def test_status_says_how_jobs_go_on_and_have_ended(self):
+        run = self.launch(cluster_yaml({"keeps": KEEPS, "forever": {"workers": 1, "mode": ["forever"]}}))
+        run.wait_for_training(6)
+        wait_until(lambda: json.loads(self.status(run, "--json").stdout)["jobs"][0]["state"] == "done", 60, run.account)
+        wait_until(lambda: not self.pids(run, "worker", "keeps"), 60, "its workers have left")
+        told = json.loads(self.status(run, "--json").stdout)
+        self.assertEqual((told["state"], told["jobs"][1]["state"]), ("running", "running"))
+        self.assertEqual(told["jobs"][0]["parameters_sha256"], self.expected)
+        self.assertEqual({p["pid"] for p in told["processes"]}, {p["pid"] for p in run.processes()})
+        text = self.status(run).stdout
+        self.assertIn("cluster e2e is running\n", text)
+        self.assertRegex(text, r"\nforever +bsp +running ")
+        self.assertRegex(text, r"\nworker-forever-0 +- +\d+ +1\n")
+        self.cancel(run, "forever")
+        self.assertEqual(run.wait(60), 1, run.output)
+        self.assertIn("cluster e2e has ended, exit code 1\n", self.status(run).stdout)
+        nowhere = subprocess.run([BIN / "tidegate", "status", str(run.run_dir / "logs")], capture_output=True, text=True, timeout=30)
+        self.assertEqual(nowhere.returncode, 1)
+        self.assertIn("no launcher lives in", nowhere.stderr)
+
     def test_a_job_whose_worker_fails_ends_alone(self):
         run = self.launch(cluster_yaml({"keeps": KEEPS, "odd": {"workers": 2, "mode": ["nan", 5]}}))
         self.assertEqual(run.wait(60), 1, run.output)

@@ -109,6 +109,16 @@ TEST(command_line, scale) {
               HasSubstr("'shards=2'"));
 }
 
+TEST(command_line, status) {
+  const auto line = parse_command_line({"status", "runs/x", "--json"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::status);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_TRUE(line->json);
+  EXPECT_THAT(reply_code_of({"status"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(reply_code_of({"status", "a", "b"}), HasSubstr("more than one run folder"));
+}
+
 TEST(command_line, cancel) {
   const auto line = parse_command_line({"cancel", "runs/x", "mlp"});
   ASSERT_TRUE(line) << line.error().message();

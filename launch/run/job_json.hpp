@@ -1,0 +1,13 @@
+// A job as result.json and `tidegate status --json` have it. Pure, any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "policies/model/cluster_status.hpp"
+
+namespace tidegate::launch {
+
+// What was not reported, and numbers that JSON cannot hold (NaN), are null.
+nlohmann::ordered_json job_json(const policies::job_status& job);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,180 @@
+#include "launch/run/run_status.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/run/job_json.hpp"
+#include "launch/text/progress_text.hpp"
+#include "launch/text/text_table.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using row = std::vector<std::string>;
+
+json live_json(const policies::job_status& job) {
+  auto all = job_json(job);
+  all["clock_slowest"] = job.clock_slowest;
+  all["clock_fastest"] = job.clock_fastest;
+  all["clocks_total"] = job.clocks_total == 0 ? json(nullptr) : json(job.clocks_total);
+  all["workers"] = job.workers;
+  all["workers_joined"] = job.workers_joined;
+  all["workers_finished"] = job.workers_finished;
+  all["restarts"] = job.restarts;
+  all["checkpoints"] = job.checkpoints;
+  all["checkpoint_clock"] = job.checkpoints == 0 ? json(nullptr) : json(job.checkpoint_clock);
+  return all;
+}
+
+json process_json(const run_view& run, const live_process& process) {
+  const auto& host = run.hosts.at(process.host).name;
+  return {{"name", process.name.to_string()},
+          {"pid", process.pid},
+          {"host", host.empty() ? json(nullptr) : json(host)},
+          {"incarnation", process.incarnation}};
+}
+
+std::string dump(const json& all) {
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool is_status(const json& all) {
+  return all.is_object() && all.contains("jobs") && all["jobs"].is_array();
+}
+
+std::string begin_of(const std::string& text) {
+  constexpr std::size_t shown_bytes = 80;
+  return text.substr(0, shown_bytes);
+}
+
+const json& list_of(const json& from, const char* key) {
+  static const json none = json::array();
+  const auto at = from.find(key);
+  return at != from.end() && at->is_array() ? *at : none;
+}
+
+double seconds_of(const json& wait) {
+  const auto at = wait.find("seconds");
+  return at != wait.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+std::string text_of(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_string() ? at->get<std::string>() : "-";
+}
+
+std::uint64_t count_of(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+}
+
+std::string number_of(const json& from, const char* key, const char* format) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number() ? number_text(format, at->get<double>()) : "-";
+}
+
+// "22..24 of 400"; of a run that has ended: "400".
+std::string clock_of(const json& job) {
+  if (!job.contains("clock_slowest")) return std::to_string(count_of(job, "clocks"));
+  const auto slowest = count_of(job, "clock_slowest");
+  const auto fastest = count_of(job, "clock_fastest");
+  const auto total = count_of(job, "clocks_total");
+  auto text = std::to_string(slowest);
+  if (fastest > slowest) text += ".." + std::to_string(fastest);
+  return total == 0 ? text : text + " of " + std::to_string(total);
+}
+
+std::string workers_of(const json& job) {
+  if (!job.contains("workers")) return "-";
+  return std::to_string(count_of(job, "workers_joined")) + " of " +
+         std::to_string(count_of(job, "workers"));
+}
+
+std::string jobs_table(const json& jobs) {
+  std::vector<row> rows{
+      {"job", "policy", "state", "clock", "workers", "restarts", "loss", "samples/s", "time"}};
+  for (const auto& job : jobs) {
+    const auto seconds = job.find("wall_seconds");
+    rows.push_back(
+        {text_of(job, "name"), text_of(job, "policy"), text_of(job, "state"), clock_of(job),
+         workers_of(job),
+         job.contains("restarts") ? std::to_string(count_of(job, "restarts")) : "-",
+         number_of(job, "loss", "%.4f"), number_of(job, "samples_per_second", "%.0f"),
+         seconds != job.end() && seconds->is_number() ? duration_text(seconds->get<double>())
+                                                      : "-"});
+  }
+  return format_table(rows, {5, 6, 7, 8});
+}
+
+std::string processes_table(const json& processes) {
+  std::vector<row> rows{{"process", "host", "pid", "incarnation"}};
+  for (const auto& process : processes)
+    rows.push_back({text_of(process, "name"), text_of(process, "host"),
+                    std::to_string(count_of(process, "pid")),
+                    std::to_string(count_of(process, "incarnation"))});
+  return "\n" + format_table(rows, {2, 3});
+}
+
+std::string failures_of(const json& jobs) {
+  std::string text;
+  for (const auto& job : jobs)
+    if (const auto why = text_of(job, "failure"); why != "-")
+      text += "job " + text_of(job, "name") + ": " + why + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string status_line(const run_view& run) {
+  json all{{"cluster", run.cluster}, {"state", run.state}};
+  all["jobs"] = json::array();
+  for (const auto& job : run.jobs) all["jobs"].push_back(live_json(job));
+  all["processes"] = json::array();
+  for (const auto& process : run.processes)
+    all["processes"].push_back(process_json(run, process));
+  all["hosts"] = json::array();
+  for (const auto& host : run.hosts)
+    if (!host.name.empty())
+      all["hosts"].push_back({{"name", host.name}, {"state", host.state}});
+  all["waits"] = json::array();
+  for (const auto& wait : run.waits)
+    all["waits"].push_back(
+        {{"waiter", wait.waiter}, {"awaited", wait.awaited}, {"seconds", wait.seconds}});
+  return dump(all);
+}
+
+runtime::expected<std::string> status_of_result(const std::string& result_json) {
+  auto all = json::parse(result_json, nullptr, false);
+  if (!is_status(all) || !all.contains("exit_code"))
+    return runtime::fail(runtime::errc::corrupt,
+                         "no result of a run: " + begin_of(result_json));
+  all["state"] = "ended";
+  for (const auto* none : {"processes", "hosts", "waits"}) all[none] = json::array();
+  return dump(all);
+}
+
+runtime::expected<std::string> status_text(const std::string& line) {
+  const auto all = json::parse(line, nullptr, false);
+  if (!is_status(all))
+    return runtime::fail(runtime::errc::corrupt, "no status of a run: " + begin_of(line));
+  const auto code = all.find("exit_code");
+  auto text = "cluster " + text_of(all, "cluster") +
+              (code != all.end() && code->is_number_integer()
+                   ? " has ended, exit code " + std::to_string(code->get<int>())
+                   : " is " + text_of(all, "state")) +
+              "\n\n" + jobs_table(all["jobs"]) + failures_of(all["jobs"]);
+  if (const auto& processes = list_of(all, "processes"); !processes.empty())
+    text += processes_table(processes);
+  for (const auto& host : list_of(all, "hosts"))
+    if (const auto state = text_of(host, "state"); state != "up")
+      text += "host " + text_of(host, "name") + " is " + state + "\n";
+  for (const auto& wait : list_of(all, "waits"))
+    text += text_of(wait, "waiter") + " has waited " + duration_text(seconds_of(wait)) +
+            " for " + text_of(wait, "awaited") + "\n";
+  return text;
+}
+
+}  // namespace tidegate::launch

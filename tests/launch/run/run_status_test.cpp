@@ -1,0 +1,115 @@
+#include "launch/run/run_status.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "launch/run/result.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+using policies::job_state;
+using policies::process_role;
+using testing::HasSubstr;
+
+run_view two_jobs() {
+  policies::job_status mlp;
+  mlp.name = "mlp";
+  mlp.policy = "bsp";
+  mlp.state = job_state::running;
+  mlp.workers = 3;
+  mlp.workers_joined = 3;
+  mlp.clock_slowest = 22;
+  mlp.clock_fastest = 24;
+  mlp.clocks_total = 400;
+  mlp.restarts = 1;
+  mlp.loss = 0.25;
+  mlp.samples = 1000;
+  mlp.seconds = 10;
+  policies::job_status other;
+  other.name = "other";
+  other.policy = "async";
+  other.state = job_state::failed;
+  other.failure = "it has NaN";
+  other.metrics["loss"] = std::numeric_limits<double>::quiet_NaN();
+  return {.cluster = "mine",
+          .state = "running",
+          .jobs = {mlp, other},
+          .processes = {{.name = {process_role::shard, "", 0}, .pid = 11},
+                        {.name = {process_role::worker, "mlp", 2},
+                         .pid = 22,
+                         .host = 1,
+                         .incarnation = 2}},
+          .hosts = {{.name = "", .state = "up"},
+                    {.name = "blue", .state = "lost"},
+                    {.name = "red", .state = "up"},
+                    {.name = "green", .state = "starting"}},
+          .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-2", .seconds = 3}}};
+}
+
+TEST(status_line, is_one_line_of_json) {
+  auto run = two_jobs();
+  run.jobs[1].failure = "two\nlines \xff";
+  const auto line = status_line(run);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto all = nlohmann::json::parse(line);
+  EXPECT_EQ(all["state"], "running");
+  EXPECT_EQ(all["jobs"][0]["clock_fastest"], 24);
+  EXPECT_EQ(all["jobs"][0]["clocks_total"], 400);
+  EXPECT_EQ(all["jobs"][1]["clocks_total"], nullptr);
+  EXPECT_EQ(all["jobs"][1]["loss"], nullptr);
+  EXPECT_EQ(all["processes"][0]["host"], nullptr);
+  EXPECT_EQ(all["processes"][1],
+            nlohmann::json::parse(
+                R"({"name": "worker-mlp-2", "pid": 22, "host": "blue", "incarnation": 2})"));
+  EXPECT_EQ(all["hosts"].size(), 3U);
+  EXPECT_EQ(all["hosts"][0], nlohmann::json::parse(R"({"name": "blue", "state": "lost"})"));
+  EXPECT_EQ(all["waits"][0]["awaited"], "worker-mlp-2");
+}
+
+TEST(status_text, says_how_a_run_goes_on) {
+  const auto text = status_text(status_line(two_jobs()));
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_EQ(
+      *text,
+      "cluster mine is running\n"
+      "\n"
+      "job    policy  state    clock          workers  restarts    loss  samples/s  time\n"
+      "mlp    bsp     running  22..24 of 400  3 of 3          1  0.2500        100   10s\n"
+      "other  async   failed   0              0 of 0          0       -          -    0s\n"
+      "job other: it has NaN\n"
+      "\n"
+      "process       host  pid  incarnation\n"
+      "shard-0       -      11            1\n"
+      "worker-mlp-2  blue   22            2\n"
+      "host blue is lost\n"
+      "host green is starting\n"
+      "job mlp has waited 3s for worker-mlp-2\n");
+}
+
+TEST(status_text, says_how_a_run_has_ended) {
+  auto jobs = two_jobs().jobs;
+  jobs[0].state = job_state::done;
+  jobs[0].clock_slowest = 400;
+  const auto line = status_of_result(result_json("mine", jobs, 1));
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->find('\n'), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(*line)["state"], "ended");
+  EXPECT_FALSE(status_of_result(status_line(two_jobs())));
+  const auto text = status_text(*line);
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_THAT(*text, HasSubstr("cluster mine has ended, exit code 1\n"));
+  EXPECT_THAT(*text, HasSubstr("mlp    bsp     done    400    -"));
+  EXPECT_THAT(*text, HasSubstr("job other: it has NaN\n"));
+}
+
+TEST(status_text, refuses_what_is_no_status) {
+  for (const auto* other : {"", "{", "[]", "{}", R"({"jobs": 1})", "error no"})
+    EXPECT_FALSE(status_text(other)) << other;
+  EXPECT_TRUE(status_text(R"({"jobs": []})"));
+}
+
+}  // namespace
+}  // namespace tidegate::launch
