@@ -43,6 +43,7 @@ std::string config_text(const agent_config& config) {
                  {"workers_port", config.workers_port},
                  {"cluster", config.cluster},
                  {"variables", config.variables},
+                 {"instructions", config.instructions},
                  {"staged", std::move(staged)},
                  {"run", config.run}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -74,6 +75,7 @@ runtime::expected<agent_config> parse_config(const std::string& line) {
     all.at("cluster").get_to(config.cluster);
     all.at("variables").get_to(config.variables);
     all.at("run").get_to(config.run);
+    all.at("instructions").get_to(config.instructions);
     for (const auto& file : all.at("staged")) config.staged.push_back(staged_of(file));
     if (!parse_token(all.at("token").get<std::string>(), config.token)) return corrupt("token");
     return config;

@@ -25,6 +25,8 @@ struct agent_config {
   std::string cluster;  // as YAML
   // Variables of the launcher, for the processes of the host.
   std::map<std::string, std::string> variables = {};
+  // What the launcher's processor can do (runtime/base/processor.hpp).
+  std::string instructions = {};
   // What the host is to have as the launcher's has it, before anything is started.
   std::vector<staged_file> staged = {};
   // The run's number, by which its folders of checkpoints are known; empty: no job names one.

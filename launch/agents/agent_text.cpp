@@ -211,7 +211,10 @@ json to_json(const reports::surveyed& report) {
 }
 
 json to_json(const reports::noted& report) {
-  return {{"report", "noted"}, {"subject", report.subject}, {"detail", report.detail}};
+  return {{"report", "noted"},
+          {"subject", report.subject},
+          {"detail", report.detail},
+          {"is_warning", report.is_warning}};
 }
 
 policies::agent_report report_of(const json& from) {
@@ -249,7 +252,8 @@ policies::agent_report report_of(const json& from) {
   if (kind == "surveyed") return surveyed_of(from);
   if (kind == "noted")
     return reports::noted{.subject = text_of(from, "subject"),
-                          .detail = text_of(from, "detail")};
+                          .detail = text_of(from, "detail"),
+                          .is_warning = flag_of(from, "is_warning")};
   throw bad_field("report");
 }
 

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "launch/agents/agent_text.hpp"
+#include "launch/agents/processor_note.hpp"
 #include "launch/processes/poll_until.hpp"
 #include "policies/model/millisecond.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/processor.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -59,7 +61,10 @@ host_loop::host_loop(const agent_config& config, const std::string& folder,
                  {.token = config.token,
                   .unreachable_ms = spec.supervision.unreachable_ms,
                   .encrypt = spec.security.encrypt}),
-      tails_(std::move(tails)) {}
+      tails_(std::move(tails)) {
+  if (auto note = processor_note(config, runtime::vector_instructions()))
+    notes_.emplace_back(std::move(*note));
+}
 
 bool host_loop::carry_out() {
   shell_.begin(runtime::steady_now());
@@ -91,6 +96,11 @@ agent_turn host_loop::collect() {
     turn.closed = "it was ended by SIG" + std::string(::sigabbrev_np(number));
   if (has_input_) read_input(turn);
   read_link(turn);
+  // Who gives orders is followed, and takes reports.
+  if (std::any_of(turn.frames.begin(), turn.frames.end(), [](const auto& frame) {
+        return std::holds_alternative<policies::launcher_frame::order>(frame.content);
+      }))
+    for (auto& note : std::exchange(notes_, {})) turn.reports.push_back(std::move(note));
   processes_.read(turn);
   others_.read(turn);
   if (tails_) read_logs(turn);

@@ -24,7 +24,7 @@ namespace tidegate::launch {
 class host_loop final : private launcher_port {
  public:
   // All but `tails` outlive it. `folder`: of the run, on this host. `tails`: of logs that the
-  // launcher does not see.
+  // launcher does not see. The launcher hears where this processor is another than its own.
   host_loop(const agent_config& config, const std::string& folder,
             const policies::cluster_spec& spec, const starter& programs,
             const agent_links& links, std::optional<log_tails> tails);
@@ -53,7 +53,8 @@ class host_loop final : private launcher_port {
   connector connector_;
   frame_connection link_;
   std::optional<log_tails> tails_;
-  std::string why_not_connected_;  // as was told last
+  std::vector<policies::agent_report> notes_;  // of what was found before it began
+  std::string why_not_connected_;              // as was told last
   bool has_input_ = true;
 };
 

@@ -13,6 +13,7 @@
 #include "launch/run/run_status.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/object_place.hpp"
+#include "runtime/base/processor.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/free_port.hpp"
@@ -45,6 +46,7 @@ agent_config common_config(const policies::cluster_spec& spec, const run_program
           .workers_port = run.workers_port,
           .cluster = write_yaml(spec),
           .variables = variables_for_hosts(parse_environment(environ), spec),
+          .instructions = runtime::vector_instructions(),
           .staged = programs.staged,
           .run = folder.claims().run()};
 }

@@ -103,8 +103,10 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
     return core_.host_surveyed(report.host, *news);
   if (const auto* log = std::get_if<reports::logged>(&content))
     return world_.append_log(log->writer, log->text);
-  if (const auto* note = std::get_if<reports::noted>(&content))
+  if (const auto* note = std::get_if<reports::noted>(&content)) {
+    if (note->is_warning) world_.complain("warning: " + note->detail);
     return world_.event(note->subject, note->detail);
+  }
   later_.push_back(report);
 }
 

@@ -179,6 +179,7 @@ struct surveyed {
 struct noted {
   std::string subject;
   std::string detail;
+  bool is_warning = false;  // whoever watches the run is to see it
 };
 
 }  // namespace agent_reports

@@ -17,6 +17,7 @@ agent_config sample() {
           .workers_port = 12,
           .cluster = "cluster: {name: \"x\"}\n",
           .variables = {{"UCX_NET_DEVICES", "eth0"}},
+          .instructions = "x86_64 avx",
           .staged = {{.path = "/home/me/run", .bytes = 3, .mode = 0755, .sha256 = "ba78"}},
           .run = "00c0ffee00c0ffee"};
 }

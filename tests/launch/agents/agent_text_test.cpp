@@ -57,24 +57,25 @@ std::vector<policies::agent_order> all_orders() {
 }
 
 std::vector<policies::agent_report> all_reports() {
-  return {reports::started{.process = somebody, .pid = 99, .started_at = 5, .was_spare = true},
-          reports::not_started{.process = somebody, .why = "no memory"},
-          reports::ended{.process = somebody,
-                         .exit = {process_exit::ending::bad_status, "it ended"}},
-          reports::hangs{.process = somebody, .silent_ns = 17},
-          reports::listens{.process = somebody, .port = 80, .unusable = "it does not"},
-          reports::spare_ready{.spare = 3, .can_copy = true},
-          reports::spare_ended{.spare = 3, .why = "it was killed"},
-          reports::logged{.writer = "worker-mlp-9", .text = "a line\n"},
-          reports::state{.process = somebody, .number = 12, .image = some_state()},
-          reports::surveyed{.number = 3,
-                            .step = policies::survey_step::listen,
-                            .port = 4712,
-                            .why = "not its address"},
-          reports::surveyed{.number = 3,
-                            .step = policies::survey_step::reach,
-                            .unreached = {{.host = 2, .why = "no answer"}}},
-          reports::noted{.subject = "spare_passed_over", .detail = "spare 3"}};
+  return {
+      reports::started{.process = somebody, .pid = 99, .started_at = 5, .was_spare = true},
+      reports::not_started{.process = somebody, .why = "no memory"},
+      reports::ended{.process = somebody,
+                     .exit = {process_exit::ending::bad_status, "it ended"}},
+      reports::hangs{.process = somebody, .silent_ns = 17},
+      reports::listens{.process = somebody, .port = 80, .unusable = "it does not"},
+      reports::spare_ready{.spare = 3, .can_copy = true},
+      reports::spare_ended{.spare = 3, .why = "it was killed"},
+      reports::logged{.writer = "worker-mlp-9", .text = "a line\n"},
+      reports::state{.process = somebody, .number = 12, .image = some_state()},
+      reports::surveyed{.number = 3,
+                        .step = policies::survey_step::listen,
+                        .port = 4712,
+                        .why = "not its address"},
+      reports::surveyed{.number = 3,
+                        .step = policies::survey_step::reach,
+                        .unreached = {{.host = 2, .why = "no answer"}}},
+      reports::noted{.subject = "spare_passed_over", .detail = "spare 3", .is_warning = true}};
 }
 
 // What is read is written as it was; so a field that gets lost on the way shows where it has
