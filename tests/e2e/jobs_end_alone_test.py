@@ -5,7 +5,7 @@ import json
 from cluster import *
 
 KEEPS = {"workers": 2, "mode": ["workload", 150, 10000]}
-MANY_BYTES = 64 << 20
+MANY_BYTES = 16 << 20
 HEAVY = {"workers": 2, "mode": ["many", 1, MANY_BYTES // 4, 1000000], "reduce": "sum"}
 MIB = 1 << 20
 
