@@ -133,6 +133,12 @@ class Slurm(EngineTest):
         # As Slurm does before the limit (--signal=B:USR1).
         hosts.run(1, ["scancel", "--batch", "--signal=USR1", run.job])
         wait_until(lambda: run.queued() == ["PENDING", "BeginTime"], 30, run.account)
+        # A node takes nothing of a job that begins within the second in which its turn before has ended there: its credentials
+        # count as revoked.
+        wait_until(lambda: not any("slurmstepd" in command for host in (2, 3) for command in hosts.processes(host).values()), 30,
+                   run.account)
+        ended = time.time()
+        wait_until(lambda: time.time() >= ended + 2, 10, "the next second")
         wait_until(lambda: run.events("run_resumed") or run.hurry(), 60, run.account)
         self.assertRegex(run.events("job_resumed")[0], r"checkpoint e0001-0+2, clock [1-9]")
         self.assert_well(run, expected, hosts)
