@@ -2,9 +2,8 @@
 // lacks, before it says hello (stage_here.hpp is the other):
 //
 //   agent      {"host": NAME, "compares": true}, now and then while it reads what it has
-//   agent      {"host": NAME, "file": NUMBER}, a text of frame_connection; of none without
-//   bytes launcher   pieces of the file, each a text that begins with "d", as many as it has
-//   bytes;
+//   agent      {"host": NAME, "file": NUMBER}, of a file that has bytes
+//   launcher   pieces of the file, each a text that begins with "d", as many as it has bytes;
 //              or "e" and why there are no more
 //
 // One thread. What waits to be sent is bounded.

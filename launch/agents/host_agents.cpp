@@ -160,7 +160,7 @@ void host_agents::read() {
 bool host_agents::hear(policies::agent_connection number, connection& from) {
   std::vector<std::string> texts;
   const bool is_open = from.link.read(texts);
-  if (from.files || (!from.host && !texts.empty() && parse_file_request(texts.front())))
+  if (from.copies || (!from.host && !texts.empty() && parse_file_request(texts.front())))
     return serve(from, texts) && is_open;
   for (const auto& text : texts) {
     if (!from.host) {
@@ -186,15 +186,15 @@ bool host_agents::serve(connection& from, const std::vector<std::string>& texts)
     const auto request = parse_file_request(text);
     const auto host = request ? find(request->host) : std::nullopt;
     if (!host) return false;
-    from.copies_to = *host;
-    if (!from.files) from.files.emplace(common_.staged);
-    if (request->file && !from.files->take(*request->file, from.link)) return false;
+    if (!from.copies) from.copies.emplace(copying{*host, file_server(common_.staged)});
+    if (request->file && !from.copies->files.take(*request->file, from.link)) return false;
   }
+  auto& copies = *from.copies;
   const auto now = runtime::steady_now();
-  if ((from.files->send_some(from.link) || !texts.empty()) &&
-      now >= from.told_at + copying_told_every) {
-    from.told_at = now;
-    happened(from.copies_to, agent_event::copies{});
+  if ((copies.files.send_some(from.link) || !texts.empty()) &&
+      now >= copies.told_at + copying_told_every) {
+    copies.told_at = now;
+    happened(copies.to, agent_event::copies{});
   }
   return true;
 }
@@ -227,7 +227,7 @@ void host_agents::reap(policies::host_number number) {
 void host_agents::add_to(std::vector<pollfd>& fds) const {
   for (const auto& [address, door] : doors_) fds.push_back({door->fd(), POLLIN, 0});
   for (const auto& [number, from] : connections_) {
-    const auto sends = from.files && from.files->is_sending() ? POLLOUT : 0;
+    const auto sends = from.copies && from.copies->files.is_sending() ? POLLOUT : 0;
     fds.push_back({from.link.fd(), static_cast<short>(from.link.awaits() | sends), 0});
   }
   for (const auto& host : hosts_) {

@@ -65,12 +65,16 @@ class host_agents {
     std::int64_t kill_at = never;                         // it was asked to end
     std::vector<runtime::process_mark> descendants = {};  // of it, at that moment
   };
+  // Of files to a host that lacks them.
+  struct copying {
+    policies::host_number to = 0;
+    file_server files;
+    std::int64_t told_at = 0;  // last
+  };
   struct connection {
     frame_connection link;
     std::optional<policies::host_number> host;  // once it has said so
-    std::optional<file_server> files;           // it asks for files, and has no host yet
-    policies::host_number copies_to = 0;
-    std::int64_t told_at = 0;  // that it copies, last
+    std::optional<copying> copies = {};  // its agent asks for files, and says nothing else
   };
 
   host& at(policies::host_number number) { return hosts_[number - 1]; }

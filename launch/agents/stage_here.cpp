@@ -42,6 +42,13 @@ class launcher_of_files {
     return {};
   }
 
+  // Returns true if nobody wants the files any more: hear() says why.
+  bool is_to_end() const {
+    std::array<pollfd, 2> fds{{{.fd = input_, .events = POLLIN, .revents = 0},
+                               {.fd = signals_, .events = POLLIN, .revents = 0}}};
+    return ::poll(fds.data(), fds.size(), 0) > 0 && (fds[1].revents != 0 || has_ended(input_));
+  }
+
   // Errors: unavailable, cancelled.
   runtime::status hear(std::vector<std::string>& into) {
     while (into.empty()) {
@@ -101,8 +108,11 @@ runtime::expected<staging_outcome> stage_here(const agent_config& config,
                                               int signals) {
   staging_outcome outcome;
   launcher_of_files launcher(config, links, options, input, signals);
-  // A launcher that is not there is found out when it is needed.
-  const auto compares = [&launcher] { (void)launcher.ask(std::nullopt); };
+  // A launcher that is not there is found out when it is needed, and so is an end.
+  const auto compares = [&launcher] {
+    (void)launcher.ask(std::nullopt);
+    return !launcher.is_to_end();
+  };
   for (std::size_t file = 0; file < config.staged.size(); ++file) {
     const auto& staged = config.staged[file];
     if (is_here(staged, compares)) continue;

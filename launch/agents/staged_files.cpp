@@ -32,24 +32,22 @@ runtime::status failure(const std::string& path, const char* doing) {
           path + ": " + doing + ": " + std::strerror(why)};
 }
 
-// Opens a file, and nothing else. Errors: not_found, io_error.
-runtime::expected<runtime::unique_fd> open_file(const std::string& path) {
+// Opens a file, and nothing else, and says what it is. Errors: not_found, io_error.
+runtime::expected<runtime::unique_fd> open_file(const std::string& path, struct stat& found) {
   runtime::unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return runtime::fail(failure(path, "cannot be opened"));
-  struct stat found {};
   if (::fstat(file.get(), &found) != 0) return runtime::fail(failure(path, "cannot be read"));
   if (!S_ISREG(found.st_mode))
     return runtime::fail(errc::io_error, path + ": is neither a file nor a folder");
   return file;
 }
 
-// Returns its size, permissions and hash. Errors: not_found, io_error.
+// Returns its size, permissions and hash. Errors: not_found, io_error, cancelled.
 runtime::expected<staged_file> describe(const std::string& path,
-                                        const std::function<void()>& goes_on) {
-  const auto file = open_file(path);
-  if (!file) return runtime::fail(file.error());
+                                        const std::function<bool()>& goes_on) {
   struct stat found {};
-  if (::fstat(file->get(), &found) != 0) return runtime::fail(failure(path, "cannot be read"));
+  const auto file = open_file(path, found);
+  if (!file) return runtime::fail(file.error());
   staged_file described{.path = path, .bytes = 0, .mode = found.st_mode & permissions};
   runtime::sha256 hash;
   std::vector<std::byte> bytes(std::size_t{256} << 10U);
@@ -60,7 +58,8 @@ runtime::expected<staged_file> describe(const std::string& path,
     if (got == 0) break;
     hash.update(std::span(bytes).first(static_cast<std::size_t>(got)));
     described.bytes += static_cast<std::uint64_t>(got);
-    if (described.bytes % goes_on_bytes == 0) goes_on();
+    if (described.bytes % goes_on_bytes == 0 && !goes_on())
+      return runtime::fail(errc::cancelled, path + ": it is not read to its end");
   }
   described.sha256 = hash.finish();
   return described;
@@ -129,7 +128,7 @@ runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_
     }
   std::vector<staged_file> all;
   for (const auto& path : paths) {
-    auto file = describe(path, [] {});
+    auto file = describe(path, [] { return true; });
     if (!file) return runtime::fail(file.error().code(), "stage: " + file.error().message());
     all.push_back(std::move(*file));
   }
@@ -137,10 +136,11 @@ runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_
 }
 
 runtime::expected<runtime::unique_fd> open_staged(const staged_file& file) {
-  return open_file(file.path);
+  struct stat found {};
+  return open_file(file.path, found);
 }
 
-bool is_here(const staged_file& file, const std::function<void()>& goes_on) {
+bool is_here(const staged_file& file, const std::function<bool()>& goes_on) {
   struct stat found {};
   if (::stat(file.path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) ||
       static_cast<std::uint64_t>(found.st_size) != file.bytes)

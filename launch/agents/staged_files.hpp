@@ -32,8 +32,8 @@ struct staged_file {
 runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_spec& spec);
 
 // Returns true if this host has the file: the same bytes, and permission to run it if it is a
-// program. `goes_on` is called now and then while it is read.
-bool is_here(const staged_file& file, const std::function<void()>& goes_on);
+// program. `goes_on` is asked now and then while it is read, and ends that by false.
+bool is_here(const staged_file& file, const std::function<bool()>& goes_on);
 
 // Opens it to be read. Errors: not_found, io_error.
 runtime::expected<runtime::unique_fd> open_staged(const staged_file& file);

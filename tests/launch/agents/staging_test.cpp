@@ -101,14 +101,14 @@ TEST(is_here, is_true_of_the_same_bytes_that_may_be_run) {
   write(folder.path("run"), "abc");
   fs::permissions(folder.path("run"), fs::perms(0755));
   const auto file = list_staged(cluster_of({folder.path("run")}))->front();
-  EXPECT_TRUE(is_here(file, [] {}));
+  EXPECT_TRUE(is_here(file, [] { return true; }));
   fs::permissions(folder.path("run"), fs::perms(0644));
-  EXPECT_FALSE(is_here(file, [] {}));
+  EXPECT_FALSE(is_here(file, [] { return true; }));
   fs::permissions(folder.path("run"), fs::perms(0755));
   write(folder.path("run"), "abd");
-  EXPECT_FALSE(is_here(file, [] {}));
+  EXPECT_FALSE(is_here(file, [] { return true; }));
   fs::remove(folder.path("run"));
-  EXPECT_FALSE(is_here(file, [] {}));
+  EXPECT_FALSE(is_here(file, [] { return true; }));
 }
 
 // A launcher that has files, and an agent to whose host they are to come.
