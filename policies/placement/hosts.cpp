@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/placement/replica_chain.hpp"
@@ -40,11 +41,13 @@ std::vector<const host_spec*> hosts_of_shards(const cluster_spec& cluster) {
 // that all get as many. A host without a rack is one.
 std::vector<std::size_t> after(const std::vector<const host_spec*>& hosts, std::size_t home) {
   std::vector<std::vector<std::size_t>> racks;  // `home`'s, then others, as they come after
-  std::map<std::string_view, std::size_t> known;
+  std::map<std::pair<bool, std::string_view>, std::size_t> known;  // a host may have its name
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto at = (home + i) % hosts.size();
-    const std::string_view name = hosts[at]->rack.empty() ? hosts[at]->name : hosts[at]->rack;
-    const auto [rack, is_new] = known.try_emplace(name, racks.size());
+    const auto& host = *hosts[at];
+    const bool has_rack = !host.rack.empty();
+    const auto [rack, is_new] =
+        known.try_emplace({has_rack, has_rack ? host.rack : host.name}, racks.size());
     if (is_new) racks.emplace_back();
     racks[rack->second].push_back(at);
   }

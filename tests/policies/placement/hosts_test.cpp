@@ -49,6 +49,12 @@ TEST(replicas, are_in_other_racks_and_all_hosts_have_as_many) {
   EXPECT_EQ(places(cluster_of({{'a', 1}, {'-', 2}}, 3), 1), "a0>-0 -0>-1 -1>a0 ");
 }
 
+TEST(replicas, know_a_rack_from_a_host_of_its_name) {
+  auto cluster = cluster_of({{'-', 1}, {'a', 2}}, 3);
+  cluster.hosts[0].name = "a";
+  EXPECT_EQ(places(cluster, 1), "a>a0 a0>a a1>a ");
+}
+
 TEST(replicas, share_a_rack_where_there_is_no_other) {
   EXPECT_EQ(places(cluster_of({{'a', 3}}, 3), 1), "a0>a1 a1>a2 a2>a0 ");
   EXPECT_EQ(places(cluster_of({{'a', 2}, {'b', 1}}, 1), 2), "a0>b0>a1 ");
