@@ -40,6 +40,13 @@ class broken_streams : public testing::Test {
     return until([&] { return at_b.arrivals.size() > before || !at_a.lost.empty(); }) &&
            at_b.arrivals.size() == before + 1;
   }
+  // Each to the other, and a frame has come. Returns what `b` has made.
+  peer_id connect_both() {
+    const auto to_a = b->connect(a->address());
+    const auto to_b = a->connect(b->address());
+    EXPECT_TRUE(to_a && to_b && arrives(*to_b, 1));
+    return to_a.value_or(0);
+  }
 
   recorder at_a, at_b;
   std::unique_ptr<link> a, b;
@@ -69,11 +76,8 @@ TEST_F(broken_streams, giving_up_a_lost_connection_ends_nothing_that_was_made_si
 
 TEST_F(broken_streams, giving_up_a_connection_that_lives_ends_what_its_peer_has_made) {
   open();
-  const auto to_a = b->connect(a->address());
-  const auto to_b = a->connect(b->address());
-  ASSERT_TRUE(to_a && to_b);
-  ASSERT_TRUE(arrives(*to_b, 1));
-  b->disconnect(*to_a);
+  const auto to_a = connect_both();
+  b->disconnect(to_a);
   EXPECT_TRUE(until([&] { return at_a.lost.size() == 1; }));
 }
 
@@ -96,16 +100,13 @@ TEST_F(broken_streams, a_peer_that_does_not_read_for_a_while_is_not_lost) {
 // A worker's loaders are forked, and have what it had open.
 TEST_F(broken_streams, a_connection_ends_although_a_forked_process_has_it_too) {
   open();
-  const auto to_a = b->connect(a->address());
-  const auto to_b = a->connect(b->address());
-  ASSERT_TRUE(to_a && to_b);
-  ASSERT_TRUE(arrives(*to_b, 1));
+  const auto to_a = connect_both();
   const pid_t child = ::fork();
   if (child == 0) {
     ::pause();
     ::_exit(0);
   }
-  b->disconnect(*to_a);
+  b->disconnect(to_a);
   EXPECT_TRUE(until([&] { return at_a.lost.size() == 1; }));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
