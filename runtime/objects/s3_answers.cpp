@@ -88,13 +88,7 @@ s3_refusal parse_s3_refusal(std::string_view xml) {
 }
 
 bool is_s3_completed(std::string_view xml) {
-  pugi::xml_document document;
-  const auto first = xml.find_first_not_of(" \t\r\n");  // a store says them to stay in touch
-  if (first == std::string_view::npos) return false;
-  const auto text = xml.substr(first);
-  return document.load_buffer(text.data(), text.size()) &&
-         document.document_element().name() ==
-             std::string_view("CompleteMultipartUploadResult");
+  return static_cast<bool>(answer(xml, "CompleteMultipartUploadResult"));
 }
 
 std::string s3_completion(const std::vector<std::string>& tags) {
