@@ -44,11 +44,13 @@ class chunk_engine {
 
   virtual ~chunk_engine() = default;
 
-  // Takes memory for chunks that endpoint_memory has room for. All is zero but version buffer 0
-  // of the parameters, which is as it is there. Errors: io_error, over_limit, unavailable.
+  // Has chunks that endpoint_memory has room for. Errors: io_error, over_limit, unavailable.
   virtual runtime::status add_table(std::uint32_t table,
                                     std::span<const policies::owned_chunk> chunks,
                                     const table_shape& shape) = 0;
+  // Makes the memory of one of them: all is zero but version buffer 0 of the parameters, which
+  // is as endpoint_memory shows it. Errors: likewise.
+  virtual runtime::status make_chunk(std::uint32_t slot) = 0;
   // shard_memory::discard(), of what is not endpoint_memory's.
   virtual void discard(std::uint32_t /*table*/) {}
   // Makes a step with these gradients, which ascend in rank, and lets payloads that are

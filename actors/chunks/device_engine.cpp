@@ -102,12 +102,16 @@ status device_engine::add_table(std::uint32_t table,
     place.keeps_sums = shape.keeps_sums;
     place.shown.assign(buffers, false);
     place.shown[0] = true;
-    const std::span<const float> initial(endpoint_.at(chunk.slot, 0), chunk.elements);
-    queue_->write({.chunk = place.index}, initial, place_of(initial));
-    has_begun();
-    if (auto bounded = keep_up(); !bounded.ok()) return bounded;
   }
   return {};
+}
+
+status device_engine::make_chunk(std::uint32_t slot) {
+  const std::span<const float> initial(endpoint_.at(slot, 0),
+                                       endpoint_.bytes_of(slot) / sizeof(float));
+  queue_->write({.chunk = chunks_[slot].index}, initial, place_of(initial));
+  has_begun();
+  return keep_up();
 }
 
 void device_engine::give_up(const status& why) {

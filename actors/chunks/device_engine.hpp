@@ -36,6 +36,7 @@ class device_engine final : public chunk_engine, private endpoint_memory::steppi
 
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const table_shape& shape) override;
+  runtime::status make_chunk(std::uint32_t slot) override;
   void apply(const step& next, std::span<const policies::shard_effects::input> from) override;
   void write(const array_name& array, std::span<const float> values) override;
   void read(const array_name& array, std::span<float> to,

@@ -15,11 +15,17 @@ status host_engine::add_table(std::uint32_t table,
     auto& state = chunks_[chunk.slot];
     state.table = table;
     state.elements = chunk.elements;
-    for (std::uint32_t i = 0; i < shape.states; ++i) {
-      auto room = add_state(state);
-      if (!room) return room.error();
-      (i == 0 ? state.state1 : state.state2) = *room;
-    }
+    state.states = shape.states;
+  }
+  return {};
+}
+
+status host_engine::make_chunk(std::uint32_t slot) {
+  auto& state = chunks_[slot];
+  for (std::uint32_t i = 0; i < state.states; ++i) {
+    auto room = add_state(state);
+    if (!room) return room.error();
+    (i == 0 ? state.state1 : state.state2) = *room;
   }
   return {};
 }

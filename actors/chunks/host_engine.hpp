@@ -19,6 +19,7 @@ class host_engine final : public chunk_engine {
 
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const table_shape& shape) override;
+  runtime::status make_chunk(std::uint32_t slot) override;
   void discard(std::uint32_t table) override;
   void apply(const step& next, std::span<const policies::shard_effects::input> from) override;
   void write(const array_name& array, std::span<const float> values) override;
@@ -39,6 +40,7 @@ class host_engine final : public chunk_engine {
   struct chunk_state {
     std::uint32_t table = 0;
     std::size_t elements = 0;
+    std::uint32_t states = 0;
     float* state1 = nullptr;
     float* state2 = nullptr;
     std::vector<runtime::arena::place> places;  // of the states

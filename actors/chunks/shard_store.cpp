@@ -88,6 +88,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.reduce = options.reduce;
     state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.table = table.table;
+    state.keeps = options.keeps;
     state.about = describe_new(table, chunk);
   }
   if (auto known =
@@ -102,23 +103,27 @@ status shard_store::add_table(const policies::open_table_call& table,
     return room;
   auto added = check_inputs(options.inputs);
   if (added.ok() && options.replicated) added = add_sums(table.table, chunks);
-  if (added.ok()) {
-    for (const auto& chunk : chunks)
-      write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
+  if (added.ok())
     added = engine_->add_table(table.table, chunks,
                                {.states = arrays,
                                 .workers = options.workers,
                                 .keeps_sums = options.replicated,
                                 .reads_on_host = options.replicated || options.clip_norm > 0,
                                 .optimizer = table.optimizer});
-  }
-  if (!added.ok()) {
-    memory_.forget_table(table.table);
-    return added;
-  }
-  for (const auto& chunk : chunks)
-    for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
-  return {};
+  if (!added.ok()) memory_.forget_table(table.table);
+  return added;
+}
+
+status shard_store::make_chunk(const policies::open_table_call& table,
+                               const policies::owned_chunk& chunk) {
+  if (has_rows(chunk.slot)) return {};  // made with their rows
+  const auto& state = chunks_[chunk.slot];
+  for (std::uint32_t i = 0; i <= state.keeps; ++i) memory_.prepare(chunk.slot, i);
+  write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
+  if (const auto sums = sum_places_.find(state.table); sums != sum_places_.end())
+    for (std::uint32_t i = 0; i < sum_buffers; ++i)
+      sums_.prepare_piece(sums->second, i, state.sum_offset, chunk.elements * sizeof(float));
+  return engine_->make_chunk(chunk.slot);
 }
 
 void shard_store::discard(std::uint32_t table) {
@@ -161,11 +166,9 @@ status shard_store::add_sums(std::uint32_t table,
     chunks_[chunk.slot].sum_offset = bytes;
     bytes += chunk.elements * sizeof(float);
   }
-  auto place = sums_.allocate(bytes);
+  auto place = sums_.reserve(bytes);
   if (!place) return place.error();
   sum_places_[table] = *place;
-  for (std::uint32_t version_buffer = 1; version_buffer < sum_buffers; ++version_buffer)
-    sums_.prepare(*place, version_buffer);
   return {};
 }
 
@@ -218,41 +221,40 @@ void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
   std::copy_n(memory_.gradient(gradient), sum.size(), sum.begin());
 }
 
-status shard_store::restore(const policies::checkpoint_reader& from, std::size_t table,
-                            runtime::storage& folder,
-                            std::span<const policies::owned_chunk> chunks,
-                            policies::shard_core& core) {
+runtime::expected<shard_memory::chunk_progress> shard_store::restore(
+    const policies::checkpoint_reader& from, std::size_t table, runtime::storage& folder,
+    const policies::owned_chunk& chunk) {
   const auto stored = from.chunks(table);
-  std::vector<float> values;
-  for (const auto& chunk : chunks) {
-    const auto& state = chunks_[chunk.slot];
-    if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
-        stored[chunk.chunk].stored.about.elements != chunk.elements)
-      return {runtime::errc::invalid_argument,
-              "the checkpoint has table '" + state.about.table +
-                  "' in other chunks: cluster.chunk_bytes must be what it was"};
-    const auto& about = stored[chunk.chunk].stored.about;
-    if (about.rows != state.about.rows)
-      return {runtime::errc::invalid_argument,
-              "the checkpoint has table '" + state.about.table + "' of other rows"};
-    if (has_rows(chunk.slot)) {
-      if (auto part = rows().restore(from, table, folder, chunk); !part.ok()) return part;
-      if (device_rows_)
-        if (auto bounded = device_rows_->keep_up(); !bounded.ok()) return bounded;
-      core.snapshots().restore(chunk.slot, about.version, about.ranks);
-      continue;
-    }
-    values.resize(chunk.elements);
-    for (std::uint32_t i = 0; i < policies::chunk_arrays(about); ++i) {
-      if (auto read = from.read(folder, table, i, chunk.first, values); !read.ok()) return read;
-      engine_->write(i == 0 ? array_name{.slot = chunk.slot} : state_name(chunk.slot, i - 1),
-                     values);
-      if (auto bounded = engine_->keep_up(); !bounded.ok()) return bounded;
-    }
-    engine_->set_powers(chunk.slot, {about.beta1_power, about.beta2_power});
-    core.snapshots().restore(chunk.slot, about.version, about.ranks);
+  const auto& state = chunks_[chunk.slot];
+  if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
+      stored[chunk.chunk].stored.about.elements != chunk.elements)
+    return runtime::fail(runtime::errc::invalid_argument,
+                         "the checkpoint has table '" + state.about.table +
+                             "' in other chunks: cluster.chunk_bytes must be what it was");
+  const auto& about = stored[chunk.chunk].stored.about;
+  if (about.rows != state.about.rows)
+    return runtime::fail(runtime::errc::invalid_argument,
+                         "the checkpoint has table '" + state.about.table + "' of other rows");
+  const chunk_progress progress{about.version, about.ranks};
+  if (has_rows(chunk.slot)) {
+    if (auto part = rows().restore(from, table, folder, chunk); !part.ok())
+      return runtime::fail(std::move(part));
+    if (device_rows_)
+      if (auto bounded = device_rows_->keep_up(); !bounded.ok())
+        return runtime::fail(std::move(bounded));
+    return progress;
   }
-  return {};
+  std::vector<float> values(chunk.elements);
+  for (std::uint32_t i = 0; i < policies::chunk_arrays(about); ++i) {
+    if (auto read = from.read(folder, table, i, chunk.first, values); !read.ok())
+      return runtime::fail(std::move(read));
+    engine_->write(i == 0 ? array_name{.slot = chunk.slot} : state_name(chunk.slot, i - 1),
+                   values);
+    if (auto bounded = engine_->keep_up(); !bounded.ok())
+      return runtime::fail(std::move(bounded));
+  }
+  engine_->set_powers(chunk.slot, {about.beta1_power, about.beta2_power});
+  return progress;
 }
 
 void shard_store::copy_out(const array_name& array, std::span<float> to,

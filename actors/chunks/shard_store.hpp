@@ -50,11 +50,13 @@ class shard_store final : public shard_memory {
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             const store_options& options) override;
+  runtime::status make_chunk(const policies::open_table_call& table,
+                             const policies::owned_chunk& chunk) override;
+  void forget_table(std::uint32_t table) override { memory_.forget_table(table); }
   void discard(std::uint32_t table) override;
-  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
-                          runtime::storage& folder,
-                          std::span<const policies::owned_chunk> chunks,
-                          policies::shard_core& core) override;
+  runtime::expected<chunk_progress> restore(const policies::checkpoint_reader& from,
+                                            std::size_t table, runtime::storage& folder,
+                                            const policies::owned_chunk& chunk) override;
   description describe(std::uint32_t slot) const override;
   void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
                  std::span<float> to, std::shared_ptr<const void> keeps) override {
@@ -107,6 +109,7 @@ class shard_store final : public shard_memory {
     float clip_norm = 0.0F;
     bool starts_pushed = false;  // init_kind::pushed
     std::uint32_t table = 0;
+    std::uint32_t keeps = 0;  // versions before the current one
     policies::chunk_description about;
     std::uint64_t sum_offset = 0;  // bytes, within the table's; the same in both processes
   };

@@ -75,33 +75,47 @@ void shard::on_exit() {
   shell_->close();
 }
 
+template <class Value, class Work>
+caf::result<Value> shard::in_order(Work work) {
+  auto promise = make_response_promise<Value>();
+  shell_->in_order([promise, work = std::move(work)]() mutable { deliver(promise, work()); });
+  return promise;
+}
+
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
-  return to_result(shell_->open_job(call));
+  return in_order<done_atom>([this, call] { return shell_->open_job(call); });
 }
 
 caf::result<done_atom> shard::open_table(const policies::open_table_call& call) {
-  return to_result(shell_->open_table(call));
+  auto promise = make_response_promise<done_atom>();
+  shell_->in_order([this, call, promise] {
+    shell_->open_table(call,
+                       [promise](const status& opened) mutable { deliver(promise, opened); });
+  });
+  return promise;
 }
 
 caf::result<std::uint64_t> shard::admit(const policies::admit_worker_call& call) {
-  return to_result(shell_->admit(call));
+  return in_order<std::uint64_t>([this, call] { return shell_->admit(call); });
 }
 
 caf::result<chunk_clocks> shard::sum_progress(const policies::sum_progress_call& call) {
-  return shell_->sum_progress(call);
+  return in_order<chunk_clocks>([this, call] { return shell_->sum_progress(call); });
 }
 
 caf::result<std::uint64_t> shard::shut_out(const policies::shut_out_call& call) {
-  return shell_->shut_out(call);
+  return in_order<std::uint64_t>([this, call] { return shell_->shut_out(call); });
 }
 
 caf::result<std::uint64_t> shard::hold(const policies::join_barrier_call& call) {
-  return shell_->hold(call);
+  return in_order<std::uint64_t>([this, call] { return shell_->hold(call); });
 }
 
 caf::result<done_atom> shard::change_membership(const policies::membership_call& call) {
-  shell_->change_membership(call);
-  return done_atom::value;
+  return in_order<done_atom>([this, call] {
+    shell_->change_membership(call);
+    return status();
+  });
 }
 
 void shard::log_accounts() const {
@@ -109,30 +123,34 @@ void shard::log_accounts() const {
 }
 
 caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
-  log_accounts();
-  shell_->close_job(call.token);
-  return done_atom::value;
+  return in_order<done_atom>([this, call] {
+    log_accounts();
+    shell_->close_job(call.token);
+    return status();
+  });
 }
 
 caf::result<std::uint64_t> shard::checkpoint(const policies::checkpoint_call& call) {
-  return to_result(shell_->checkpoint(call));
+  return in_order<std::uint64_t>([this, call] { return shell_->checkpoint(call); });
 }
 
 caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   auto promise = make_response_promise<done_atom>();
-  shell_->lead(call, [promise](const status& led) mutable {
-    led.ok() ? promise.deliver(done_atom::value) : promise.deliver(to_error(led));
+  shell_->in_order([this, call, promise] {
+    shell_->lead(call, [promise](const status& led) mutable { deliver(promise, led); });
   });
   return promise;
 }
 
 caf::result<done_atom> shard::follow(const policies::follow_call& call) {
-  return to_result(shell_->follow(call));
+  return in_order<done_atom>([this, call] { return shell_->follow(call); });
 }
 
 caf::result<done_atom> shard::promote(const policies::promote_call& call) {
-  shell_->promote(call);
-  return done_atom::value;
+  return in_order<done_atom>([this, call] {
+    shell_->promote(call);
+    return status();
+  });
 }
 
 // The coordinator asks only for jobs that have one: what cannot be opened is an error.

@@ -43,6 +43,9 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   void on_exit() override;
 
  private:
+  // Makes a call in the shell's order, and answers with what it returns.
+  template <class Value, class Work>
+  caf::result<Value> in_order(Work work);
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);

@@ -30,6 +30,8 @@ class continuation {
 struct shell_limits {
   policies::send_limits sends;
   std::uint64_t turn_bytes = policies::ingress_core::turn_bytes_default;
+  // Of the tables that a shard opens, made in a turn.
+  std::uint64_t opening_bytes = 1U << 20U;
   policies::retransmit_limits retransmit;
   policies::reconnect_limits reconnects;
   // Pauses between looks: while connections are made again, and where frames may be lost.

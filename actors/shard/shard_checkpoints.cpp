@@ -6,17 +6,13 @@
 
 namespace tidegate::actors {
 
-using runtime::status;
-
-status shard_checkpoints::restore(const policies::open_table_call& call,
-                                  std::span<const policies::owned_chunk> chunks) {
+runtime::expected<shard_memory::chunk_progress> shard_checkpoints::restore(
+    const policies::open_table_call& call, const policies::owned_chunk& chunk) {
   auto& job = jobs_.at(call.token);
-  return job.restores.read_table(
-      call.restore, call.name, [&] { return port_.open_folder(job.name); },
-      [&](const policies::checkpoint_reader& from, std::size_t table,
-          runtime::storage& folder) {
-        return memory_.restore(from, table, folder, chunks, shard_);
-      });
+  const auto found = job.restores.find_table(call.restore, call.name,
+                                             [&] { return port_.open_folder(job.name); });
+  if (!found) return runtime::fail(found.error());
+  return memory_.restore(found->from, found->table, found->folder, chunk);
 }
 
 void shard_checkpoints::workers_come(std::uint64_t token) {

@@ -30,10 +30,12 @@ class shard_checkpoints {
 
   // Before all else that is said of the job.
   void open_job(std::uint64_t token, const std::string& name) { jobs_[token].name = name; }
-  // Restores a table's chunks, which were just added. Errors: those of port, storage and
+  // Restores a chunk of a table, which was just made. Errors: those of port, storage and
   // memory.
-  runtime::status restore(const policies::open_table_call& call,
-                          std::span<const policies::owned_chunk> chunks);
+  runtime::expected<shard_memory::chunk_progress> restore(const policies::open_table_call& call,
+                                                          const policies::owned_chunk& chunk);
+  // All chunks of a table are as they were.
+  void table_restored(std::uint64_t token) { jobs_.at(token).restores.table_read(); }
   // No more tables are restored.
   void workers_come(std::uint64_t token);
 

@@ -53,24 +53,37 @@ class shard_memory {
     std::uint64_t bytes = 0;
   };
 
+  // How far the steps of a chunk were in a checkpoint.
+  struct chunk_progress {
+    std::uint64_t version = 0;
+    std::vector<policies::rank_progress> ranks;
+  };
+
   virtual ~shard_memory() = default;
 
   virtual ingress_memory& ingress() noexcept = 0;
-  // Makes chunks, whose slots are the next unused ones, with their initial values. Errors:
-  // over_limit, io_error (memory is short).
+  // Takes room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error
+  // (memory is short); then the slots are used up.
   virtual runtime::status add_table(const policies::open_table_call& table,
                                     std::span<const policies::owned_chunk> chunks,
                                     const store_options& options) = 0;
+  // Makes the memory of one of them, with its initial values. Errors: io_error, unavailable.
+  virtual runtime::status make_chunk(const policies::open_table_call& table,
+                                     const policies::owned_chunk& chunk) = 0;
+  // The table could not be made; its room stays taken.
+  virtual void forget_table(std::uint32_t table) = 0;
+  // The core has the chunks by now, as they were made or restored.
+  virtual void table_opened(const policies::open_table_call& /*table*/,
+                            std::span<const policies::owned_chunk> /*chunks*/) {}
   // Gives the memory of a dense table back, of which nothing is read any more: its values are
   // zero then, and steps that are on their way may still be made. What a device has stays until
   // the shard ends, as do rows, which are lent to frames.
   virtual void discard(std::uint32_t table) = 0;
-  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the
-  // core of each. Errors: those of the storage; corrupt.
-  virtual runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
-                                  runtime::storage& folder,
-                                  std::span<const policies::owned_chunk> chunks,
-                                  policies::shard_core& core) = 0;
+  // Sets a chunk that was made to what the checkpoint has, whose table is `table` there.
+  // Errors: those of the storage; corrupt.
+  virtual runtime::expected<chunk_progress> restore(const policies::checkpoint_reader& from,
+                                                    std::size_t table, runtime::storage& folder,
+                                                    const policies::owned_chunk& chunk) = 0;
   virtual description describe(std::uint32_t slot) const = 0;
   // Copies an array as it is after the last step; the copy is there when work() that has begun
   // by then has ended. `keeps` owns the memory that it is copied to.

@@ -40,23 +40,21 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   return {};
 }
 
-status shard_shell::open_table(const policies::open_table_call& call) {
+void shard_shell::open_table(const policies::open_table_call& call, completion done) {
   const auto job = jobs_.find(call.token);
   if (job == jobs_.end())
-    return {errc::not_found, "this shard does not know the job of the table"};
-  if (!core_.registry().slots_of(call.table).empty()) return {};  // an earlier call's
-  const auto chunks =
-      core_.admin().open_table(call.token, call.table, call.places, call.rows.dim > 0);
-  if (auto added = memory_.add_table(call, chunks, job->second); !added.ok()) {
-    core_.admin().forget_table(call.table);
-    return added;
-  }
-  if (call.restore.number > 0)
-    if (auto restored = checkpoints_.restore(call, chunks); !restored.ok()) return restored;
-  ingress_.table_opened(call.token, call.table);
-  chain_.core().table_opened(call.token, call.table);
-  look_soon();
-  return {};
+    return done({errc::not_found, "this shard does not know the job of the table"});
+  if (!core_.registry().slots_of(call.table).empty()) return done({});  // an earlier call's
+  tables_.open(call, job->second,
+               [this, job = call.token, table = call.table,
+                done = std::move(done)](const status& opened) {
+                 if (opened.ok()) {
+                   ingress_.table_opened(job, table);
+                   chain_.core().table_opened(job, table);
+                   look_soon();
+                 }
+                 done(opened);
+               });
 }
 
 runtime::expected<std::uint64_t> shard_shell::admit(const policies::admit_worker_call& call) {
@@ -160,6 +158,7 @@ void shard_shell::finish() {
 void shard_shell::close() {
   const continuation& looks_at_work = *this;
   home_.forget(looks_at_work);
+  tables_.close();
   chain_.close();
   ingress_.close();
 }

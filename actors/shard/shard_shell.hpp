@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "actors/shard/shard_checkpoints.hpp"
 #include "actors/shard/shard_memory.hpp"
 #include "actors/shard/shard_port.hpp"
+#include "actors/shard/table_opener.hpp"
 #include "policies/shard/core.hpp"
 #include "policies/shard/replication_core.hpp"
 
@@ -36,6 +38,7 @@ class shard_shell final : public frame_shell,
         ingress_(*this, home, core_, memory.ingress(), index),
         chain_(home, memory, port, core_, ingress_),
         checkpoints_(home, memory, port, core_, index),
+        tables_(home, memory, checkpoints_, core_),
         port_(port) {
     memory_.ingress().work().set_listener(this);
   }
@@ -45,8 +48,11 @@ class shard_shell final : public frame_shell,
 
   // Calls of the coordinator. Errors: invalid_argument, not_found (no such job), unavailable
   // (the last checkpoint is being written), refused; those of link, memory and storage.
+  // A table is opened in many turns: each call is made through in_order(), and `done` is called
+  // once, now or when the table is whole.
+  void in_order(std::function<void()> call) { tables_.in_order(std::move(call)); }
   runtime::status open_job(const policies::open_job_call& call);
-  runtime::status open_table(const policies::open_table_call& call);
+  void open_table(const policies::open_table_call& call, completion done);
   runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
   auto sum_progress(const policies::sum_progress_call& call) {
     return core_.admin().first_clocks(call.token, call.ranks);
@@ -136,6 +142,7 @@ class shard_shell final : public frame_shell,
   ingress_shell ingress_;
   chain_shell chain_;
   shard_checkpoints checkpoints_;
+  table_opener tables_;
   shard_port& port_;
   look_schedule looks_{home_};
   bool looks_at_work_ = false;

@@ -20,22 +20,23 @@ status aggregator_store::add_table(std::uint32_t table,
       !known.ok())
     return known;
   for (const auto& chunk : chunks) {
-    chunks_.push_back(
-        {.table = table, .offset = bytes, .elements = chunk.elements, .rule = rule});
+    chunks_.push_back({.table = table,
+                       .offset = bytes,
+                       .elements = chunk.elements,
+                       .rule = rule,
+                       .prepared = std::vector<bool>(version_buffers)});
     bytes += chunk.elements * sizeof(float);
   }
   auto all = sizes;
   all.copies += version_buffers;
   if (auto room = memory_.add_table(table, chunks, all); !room.ok()) return room;
   if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", version_buffers);
-  auto place = sums_->allocate(bytes);
+  auto place = sums_->reserve(bytes);
   if (!place) {
     memory_.forget_table(table);
     return place.error();
   }
   tables_[table] = *place;
-  for (std::uint32_t version_buffer = 1; version_buffer < version_buffers; ++version_buffer)
-    sums_->prepare(*place, version_buffer);
   return {};
 }
 
@@ -48,23 +49,33 @@ std::span<const std::byte> aggregator_store::sum(std::uint32_t slot,
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  auto* out = reinterpret_cast<float*>(sum_at(slot, push.node, push.tag.clock));
+  auto* out =
+      reinterpret_cast<float*>(room_of_sum(slot, version_buffer_of(push.node, push.tag.clock)));
   runtime::kernels::tree_reduce(gradients_, out, chunk.elements, chunk.rule);
   return std::as_bytes(std::span(out, chunk.elements));
 }
 
-std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t node,
-                                    std::uint64_t clock) const {
+std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t version_buffer) const {
   const auto& chunk = chunks_[slot];
-  const auto version_buffer = static_cast<std::uint32_t>(node * window + clock % window);
   return sums_->at(tables_.at(chunk.table), version_buffer) + chunk.offset;
+}
+
+// The first sum of a chunk makes its pages: those of a whole table would hold up all others.
+std::byte* aggregator_store::room_of_sum(std::uint32_t slot, std::uint32_t version_buffer) {
+  auto& chunk = chunks_[slot];
+  if (!chunk.prepared[version_buffer]) {
+    sums_->prepare_piece(tables_.at(chunk.table), version_buffer, chunk.offset,
+                         chunk.elements * sizeof(float));
+    chunk.prepared[version_buffer] = true;
+  }
+  return sum_at(slot, version_buffer);
 }
 
 std::span<const std::byte> aggregator_store::retransmit_sum(
     const policies::upstream_frame& push) {
   const auto bytes = chunks_[push.slot].elements * sizeof(float);
   if (push.single == policies::no_payload)
-    return {sum_at(push.slot, push.node, push.tag.clock), bytes};
+    return {sum_at(push.slot, version_buffer_of(push.node, push.tag.clock)), bytes};
   return {reinterpret_cast<const std::byte*>(memory_.gradient(push.single)), bytes};
 }
 

@@ -33,13 +33,19 @@ class aggregator_store final : public aggregator_memory {
   std::span<std::byte> room(std::uint32_t slot, std::uint32_t version_buffer) override;
 
  private:
-  std::byte* sum_at(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;
+  std::byte* sum_at(std::uint32_t slot, std::uint32_t version_buffer) const;
+  // Likewise, with the pages of what is to be written.
+  std::byte* room_of_sum(std::uint32_t slot, std::uint32_t version_buffer);
+  static std::uint32_t version_buffer_of(std::uint32_t node, std::uint64_t clock) {
+    return static_cast<std::uint32_t>(node * window + clock % window);
+  }
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
   struct chunk_place {
     std::uint32_t table = 0;
     std::uint64_t offset = 0;  // in bytes within the table's place
     std::size_t elements = 0;
     runtime::kernels::combination rule;
+    std::vector<bool> prepared;  // by version buffer of its sums
   };
 
   endpoint_memory memory_;

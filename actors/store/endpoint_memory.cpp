@@ -62,11 +62,10 @@ status endpoint_memory::add_table(std::uint32_t table,
           .try_emplace(memory.version_buffers,
                        runtime::arena("tidegate-parameters", memory.version_buffers))
           .first->second;
-  auto place = parameters.allocate(bytes);
+  auto place = parameters.reserve(bytes);
   if (!place) return place.error();
   memory.place = *place;
-  memory.prepared.assign(memory.version_buffers, false);
-  memory.prepared[0] = true;
+  memory.prepared.assign(chunks.size() * memory.version_buffers, false);
   memory.kept = kept - bytes_kept_;
   tables_.emplace(table, std::move(memory));
   bytes_kept_ = kept;
@@ -115,10 +114,14 @@ std::span<std::byte> endpoint_memory::bytes_of_table(std::uint32_t table,
 }
 
 void endpoint_memory::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
-  auto& table = tables_.at(chunks_[slot].table);
-  if (table.prepared[version_buffer]) return;
-  parameters_.at(table.version_buffers).prepare(table.place, version_buffer);
-  table.prepared[version_buffer] = true;
+  const auto& chunk = chunks_[slot];
+  auto& table = tables_.at(chunk.table);
+  const auto entry =
+      std::size_t{slot - table.first_slot} * table.version_buffers + version_buffer;
+  if (table.prepared[entry]) return;
+  parameters_.at(table.version_buffers)
+      .prepare_piece(table.place, version_buffer, chunk.offset, chunk.elements * sizeof(float));
+  table.prepared[entry] = true;
 }
 
 std::span<const std::byte> endpoint_memory::payload_of(const runtime::frame_header&,

@@ -57,8 +57,9 @@ class endpoint_memory final : public ingress_memory {
   // It outlives this, or is taken back with nullptr.
   void set_device(stepping_device* device) noexcept { device_ = device; }
 
-  // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
-  // is short); then the slots are used up, and the table may be added again with others.
+  // Room for chunks, whose slots are the next unused ones; its pages come with prepare().
+  // Errors: over_limit, io_error (memory is short); then the slots are used up, and the table
+  // may be added again with others.
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const table_sizes& sizes);
   // Likewise the parts of a table of rows, which row_store keeps.
@@ -155,9 +156,9 @@ class endpoint_memory final : public ingress_memory {
     std::uint32_t version_buffers = 0;  // which arena
     runtime::arena::place place;
     std::uint64_t reach = 0;
-    std::uint64_t kept = 0;      // bytes of bytes_kept_
-    std::vector<bool> prepared;  // by version buffer
+    std::uint64_t kept = 0;  // bytes of bytes_kept_
     std::uint32_t first_slot = 0;
+    std::vector<bool> prepared;  // by chunk, and version buffer in it
   };
   struct chunk_memory {
     std::uint32_t table = 0;

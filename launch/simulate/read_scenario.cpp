@@ -248,6 +248,7 @@ key_readers readers_of(scenario& into) {
   all["cluster.workers"] = {numbers(into.workers), count_rule};
   all["cluster.hosts"] = {numbers(into.hosts), count_rule};
   all["cluster.hosts_of_rack"] = {numbers(into.hosts_of_rack), count_rule};
+  all["cluster.opened_in_turns"] = {chance(into.opened_in_turns), share_rule};
   all["cluster.jobs"] = {numbers(into.jobs), count_rule};
   all["cluster.tables"] = {numbers(into.tables), count_rule};
   all["cluster.tables_up_to"] = {number(into.tables_up_to, 0, 65'536), "0 to 65536"};

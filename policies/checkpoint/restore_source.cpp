@@ -25,16 +25,18 @@ status restore_source::hold(checkpoint_id id, const folder_opener& open) {
   return {};
 }
 
-status restore_source::read_table(checkpoint_id id, std::string_view name,
-                                  const folder_opener& open, const table_reader& read) {
-  if (auto opened = hold(id, open); !opened.ok()) return opened;
+runtime::expected<restore_source::stored_table> restore_source::find_table(
+    checkpoint_id id, std::string_view name, const folder_opener& open) {
+  if (auto opened = hold(id, open); !opened.ok()) return runtime::fail(opened);
   const auto table = held_->reader.find_table(name);
   if (!table)
-    return {errc::not_found,
-            "checkpoint " + to_string(id) + " has no table '" + std::string(name) + "'"};
-  if (auto done = read(held_->reader, *table, *held_->files); !done.ok()) return done;
-  if (--held_->tables_left == 0) release();
-  return {};
+    return runtime::fail(errc::not_found, "checkpoint " + to_string(id) + " has no table '" +
+                                              std::string(name) + "'");
+  return stored_table{held_->reader, *table, *held_->files};
+}
+
+void restore_source::table_read() {
+  if (held_ && --held_->tables_left == 0) release();
 }
 
 }  // namespace tidegate::policies

@@ -205,6 +205,8 @@ struct owned_chunk {
   std::uint32_t slot = 0;
   std::uint64_t first = 0;  // element of the table
   std::uint64_t elements = 0;
+
+  friend bool operator==(const owned_chunk&, const owned_chunk&) = default;
 };
 
 // The answer to a payload that is about to arrive; see shard_core::begin_push().

@@ -204,6 +204,8 @@ enum class planted_bug : std::uint16_t {
   hosts_surveyed_one_way,
   unneeded_pair_ends_the_run,
   lost_host_counts_as_unreached,
+  // Mistakes with tables that are opened in many turns.
+  table_told_before_made,
 };
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
@@ -263,6 +265,7 @@ constexpr bool is_bug_of_endings(planted_bug bug) noexcept {
 inline constexpr auto planted_row_call_bug_first = planted_bug::row_made_since_is_there;
 inline constexpr auto planted_row_call_bug_last = planted_bug::row_erased_since_is_not_there;
 inline constexpr auto planted_reduction_bug = planted_bug::aggregator_adds_what_is_reduced;
+inline constexpr auto planted_opening_bug = planted_bug::table_told_before_made;
 inline constexpr auto planted_row_bug_last = planted_bug::checkpoint_delta_from_too_late;
 
 #ifdef TIDEGATE_PLANTED_BUGS

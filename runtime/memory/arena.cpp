@@ -24,6 +24,12 @@ std::size_t aligned_up(std::size_t value, std::size_t unit) {
 }  // namespace
 
 expected<arena::place> arena::allocate(std::size_t bytes) {
+  auto result = reserve(bytes);
+  if (result) prepare(*result, 0);
+  return result;
+}
+
+expected<arena::place> arena::reserve(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "a place has a size");
   const auto align = alignment_of(bytes);
   const auto fits = [&](const part& piece) {
@@ -39,16 +45,24 @@ expected<arena::place> arena::allocate(std::size_t bytes) {
   }
   const auto offset = aligned_up(found->used, align);
   found->used = offset + bytes;
-  const place result{.segment = static_cast<std::uint32_t>(found - parts_.begin()),
-                     .offset = offset,
-                     .bytes = bytes};
-  prepare(result, 0);
-  return result;
+  return place{.segment = static_cast<std::uint32_t>(found - parts_.begin()),
+               .offset = offset,
+               .bytes = bytes};
 }
 
 void arena::prepare(const place& where, std::uint32_t copy) const {
   const auto& home = parts_[where.segment];
   home.memory.prepare(where.offset + copy * home.copy_bytes, where.bytes);
+}
+
+void arena::prepare_piece(const place& where, std::uint32_t copy, std::size_t offset,
+                          std::size_t bytes) const {
+  const auto& home = parts_[where.segment];
+  constexpr auto huge = segment::huge_page_bytes;
+  const auto first = std::max(where.offset, (where.offset + offset) / huge * huge);
+  const auto end =
+      std::min(where.offset + where.bytes, aligned_up(where.offset + offset + bytes, huge));
+  home.memory.prepare(first + copy * home.copy_bytes, end - first);
 }
 
 void arena::discard(const place& where) const {

@@ -41,8 +41,13 @@ class arena {
 
   // bytes >= 1; zeroed. Copy 0 is prepared. Errors: io_error.
   expected<place> allocate(std::size_t bytes);
+  // Likewise, but no copy is prepared.
+  expected<place> reserve(std::size_t bytes);
   // Makes the pages of one more copy.
   void prepare(const place& where, std::uint32_t copy) const;
+  // Makes the pages of a piece of it, and of the place around it as far as huge pages reach.
+  void prepare_piece(const place& where, std::uint32_t copy, std::size_t offset,
+                     std::size_t bytes) const;
   // Gives the pages of all copies back; the place is zero then.
   void discard(const place& where) const;
   std::byte* at(const place& where, std::uint32_t copy) const;

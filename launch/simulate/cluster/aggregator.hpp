@@ -16,6 +16,9 @@ class aggregator_process final : public shell_process<actors::aggregator_shell>,
   aggregator_process(world& where, process_id id, std::uint32_t host, std::string job,
                      std::uint32_t index, std::uint32_t incarnation);
 
+  void open_table(const policies::open_table_call& call, const answer_to& reply) override {
+    reply({shell_.open_table(call), {}});
+  }
   void upstream_moved(const policies::shard_moved& move) override;
 
  private:

@@ -35,7 +35,6 @@ struct called {
   endpoint_process& to;
 
   answer operator()(const policies::open_job_call& c) { return {to.open_job(c), {}}; }
-  answer operator()(const policies::open_table_call& c) { return {to.open_table(c), {}}; }
   answer operator()(const policies::admit_worker_call& c) { return to.admit(c); }
   answer operator()(const policies::sum_progress_call& c) { return to.sum_progress(c); }
   answer operator()(const policies::shut_out_call& c) { return to.shut_out(c); }
@@ -54,7 +53,9 @@ struct called {
     to.promote(c);
     return {};
   }
-  answer operator()(const policies::lead_call&) { return {}; }  // answers later
+  // These answer later.
+  answer operator()(const policies::open_table_call&) { return {}; }
+  answer operator()(const policies::lead_call&) { return {}; }
 };
 
 }  // namespace
@@ -269,9 +270,13 @@ void coordinator_process::call(const control_peer& to, policies::call_id call,
       [content, me = id()](endpoint_process& shard, const answer_to& reply) {
         if (!shard.obeys(me))
           return reply({{runtime::errc::unavailable, "another coordinator"}, {}});
-        if (const auto* lead = std::get_if<policies::lead_call>(&content))
-          return shard.lead(*lead, reply);
-        reply(std::visit(called{shard}, content));
+        shard.in_order([&shard, content, reply] {
+          if (const auto* lead = std::get_if<policies::lead_call>(&content))
+            return shard.lead(*lead, reply);
+          if (const auto* table = std::get_if<policies::open_table_call>(&content))
+            return shard.open_table(*table, reply);
+          reply(std::visit(called{shard}, content));
+        });
       },
       [this, call](const answer& got) {
         actors::call_answer given{.result = got.result, .number = 0, .clocks = {}};

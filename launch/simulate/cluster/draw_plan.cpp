@@ -339,6 +339,10 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_host_faults(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
+  if (of.opened_in_turns > 0 && chance.chance(of.opened_in_turns)) {
+    plan.set.opening_bytes = 1;
+    if (chance.chance(0.5)) plan.set.go_on = chance.between(millisecond, 5 * millisecond);
+  }
   draw_devices(of, seed, plan);
   return plan;
 }

@@ -26,6 +26,7 @@ struct scenario {
   range<std::uint32_t> workers{1, 5};
   range<std::uint32_t> hosts{1, 2};
   range<std::uint32_t> hosts_of_rack{0, 0};  // 0: no host has a rack
+  double opened_in_turns = 0;                // share of clusters: tables, a chunk in each
   range<std::uint32_t> jobs{1, 1};
   range<std::uint32_t> cancellations{0, 0};  // of jobs
   range<std::uint32_t> tables{1, 3};

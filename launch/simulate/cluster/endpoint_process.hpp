@@ -2,6 +2,7 @@
 // coordinator, with what the checker wants to know of it. One thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ class endpoint_process : public frame_process, public cluster_member {
 
   void start() override { enter_cluster(); }
 
-  // Calls of the coordinator.
+  // Calls of the coordinator, each made through in_order().
+  virtual void in_order(const std::function<void()>& call) { call(); }
   virtual runtime::status open_job(const policies::open_job_call& call) = 0;
-  virtual runtime::status open_table(const policies::open_table_call& call) = 0;
+  virtual void open_table(const policies::open_table_call& call, const answer_to& reply) = 0;
   virtual answer admit(const policies::admit_worker_call& call) = 0;
   virtual answer sum_progress(const policies::sum_progress_call& call) = 0;
   virtual answer shut_out(const policies::shut_out_call& call) = 0;
@@ -99,9 +101,6 @@ class shell_process : public endpoint_process {
 
   runtime::status open_job(const policies::open_job_call& call) override {
     return shell().open_job(call);
-  }
-  runtime::status open_table(const policies::open_table_call& call) override {
-    return shell().open_table(call);
   }
   answer admit(const policies::admit_worker_call& call) override {
     const auto first = shell().admit(call);

@@ -54,6 +54,7 @@ frame_process::frame_process(world& where, process_id id, role kind, std::string
   const auto& set = where.plan.set;
   limits_ = {.sends = set.sends,
              .turn_bytes = set.turn_bytes,
+             .opening_bytes = set.opening_bytes,
              .retransmit = set.retransmit,
              .reconnects = policies::reconnect_limits::within(
                  where.plan.spec.supervision.unreachable_ms * policies::millisecond),

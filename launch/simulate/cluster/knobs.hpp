@@ -14,7 +14,8 @@
 namespace tidegate::sim {
 
 struct knobs {
-  std::uint64_t turn_bytes = 2U << 20U;  // ingress_core's
+  std::uint64_t turn_bytes = 2U << 20U;     // ingress_core's
+  std::uint64_t opening_bytes = 1U << 20U;  // of tables, in a turn
   policies::retransmit_limits retransmit;
   nanoseconds look = 500 * millisecond;  // at what is to be asked for again, every so often
   nanoseconds mend = 10 * millisecond;   // between attempts to connect again that may be due

@@ -2,6 +2,7 @@
 // checker hears of its chain (shard_chain.cpp). One thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,7 +23,11 @@ class shard_process final : public shell_process<actors::shard_shell>,
                 policies::group_member member, const std::string& of = "");
 
   void stop(bool rests) override;
+  void in_order(const std::function<void()>& call) override { shell_.in_order(call); }
   runtime::status open_job(const policies::open_job_call& call) override;
+  void open_table(const policies::open_table_call& call, const answer_to& reply) override {
+    shell_.open_table(call, [reply](const runtime::status& opened) { reply({opened, {}}); });
+  }
   answer checkpoint(const policies::checkpoint_call& call) override;
   void lead(const policies::lead_call& call, const answer_to& reply) override;
   void follow(const policies::follow_call& call) override;

@@ -50,22 +50,34 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     state.clip_norm = policies::clip_norm_of(options.clip_norm, table.optimizer.kind);
     state.job = table.token;
     state.about = actors::describe_new(table, chunk);
-    if (has_rows) {
-      if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
-      continue;
-    }
+    if (has_rows) continue;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
-    const auto initial = endpoint_.parameters(chunk.slot, 0).values();
-    actors::write_initial(table, chunk, initial);
-    if (device_) {
-      std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
-      state.shown[0] = true;
-      land(chunk.slot, 0);
-    }
-    if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
+}
+
+runtime::status shard_memory::make_chunk(const policies::open_table_call& table,
+                                         const policies::owned_chunk& chunk) {
+  if (endpoint_.has_rows(chunk.slot)) return {};
+  const auto initial = endpoint_.parameters(chunk.slot, 0).values();
+  actors::write_initial(table, chunk, initial);
+  if (!device_) return {};
+  std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
+  chunks_.at(chunk.slot).shown[0] = true;
+  land(chunk.slot, 0);
+  return {};
+}
+
+void shard_memory::table_opened(const policies::open_table_call& table,
+                                std::span<const policies::owned_chunk> chunks) {
+  if (follows_) return;
+  for (const auto& chunk : chunks) {
+    if (table.restore.number == 0)
+      note_opened(table, chunk.slot);
+    else
+      tell_restored(chunk.slot);
+  }
 }
 
 void shard_memory::note_opened(const policies::open_table_call& table,
@@ -110,9 +122,10 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
   }
 }
 
-void shard_memory::tell_restored(std::uint32_t slot, std::span<const float> values,
-                                 const policies::shard_core::cut_state& has) const {
-  if (follows_) return;
+void shard_memory::tell_restored(std::uint32_t slot) {
+  const auto shown = endpoint_.parameters(slot, 0);
+  const auto values = endpoint_.has_rows(slot) ? shown.values() : parameters(slot, 0);
+  const auto has = shell_.core().snapshots().progress(slot);
   const auto& state = chunks_.at(slot);
   const auto table = endpoint_.table_of(slot);
   const auto chunk = endpoint_.chunk_of(slot);
@@ -136,34 +149,27 @@ void shard_memory::tell_applied(const effects::apply& step, updates with,
       {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
 }
 
-runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
-                                      std::size_t table, runtime::storage& folder,
-                                      std::span<const policies::owned_chunk> chunks,
-                                      policies::shard_core& core) {
-  for (const auto& chunk : chunks) {
-    auto& state = chunks_.at(chunk.slot);
-    const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
-    if (endpoint_.has_rows(chunk.slot)) {
-      if (auto read = endpoint_.rows().restore(from, table, folder, chunk); !read.ok())
-        return read;
-      core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
-      const auto rows = endpoint_.parameters(chunk.slot, 0);
-      tell_restored(chunk.slot, rows.values(), core.snapshots().progress(chunk.slot));
-      continue;
-    }
-    std::vector<float>* const arrays[] = {&state.state1, &state.state2};
-    const auto values = room(chunk.slot, 0, false);
-    for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
-      const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
-      if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
-        return read;
-    }
-    land(chunk.slot, 0);
-    state.powers = {stored.beta1_power, stored.beta2_power};
-    core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
-    tell_restored(chunk.slot, values, core.snapshots().progress(chunk.slot));
+runtime::expected<shard_memory::chunk_progress> shard_memory::restore(
+    const policies::checkpoint_reader& from, std::size_t table, runtime::storage& folder,
+    const policies::owned_chunk& chunk) {
+  auto& state = chunks_.at(chunk.slot);
+  const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
+  const chunk_progress progress{stored.version, stored.ranks};
+  if (endpoint_.has_rows(chunk.slot)) {
+    if (auto read = endpoint_.rows().restore(from, table, folder, chunk); !read.ok())
+      return runtime::fail(std::move(read));
+    return progress;
   }
-  return {};
+  std::vector<float>* const arrays[] = {&state.state1, &state.state2};
+  const auto values = room(chunk.slot, 0, false);
+  for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
+    const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
+    if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
+      return runtime::fail(std::move(read));
+  }
+  land(chunk.slot, 0);
+  state.powers = {stored.beta1_power, stored.beta2_power};
+  return progress;
 }
 
 actors::shard_memory::description shard_memory::describe(std::uint32_t slot) const {

@@ -46,14 +46,18 @@ class shard_memory final : public actors::shard_memory {
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             const actors::store_options& options) override;
+  runtime::status make_chunk(const policies::open_table_call& table,
+                             const policies::owned_chunk& chunk) override;
+  void forget_table(std::uint32_t) override {}
+  void table_opened(const policies::open_table_call& table,
+                    std::span<const policies::owned_chunk> chunks) override;
   void discard(std::uint32_t table) override {
     discarded_.insert(table);
     endpoint_.discard(table);
   }
-  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
-                          runtime::storage& folder,
-                          std::span<const policies::owned_chunk> chunks,
-                          policies::shard_core& core) override;
+  runtime::expected<chunk_progress> restore(const policies::checkpoint_reader& from,
+                                            std::size_t table, runtime::storage& folder,
+                                            const policies::owned_chunk& chunk) override;
   description describe(std::uint32_t slot) const override;
   void copy_rows(std::uint32_t slot, const policies::chunk_description& about, std::size_t i,
                  std::span<float> to, std::shared_ptr<const void> keeps) override {
@@ -114,8 +118,7 @@ class shard_memory final : public actors::shard_memory {
   runtime::status apply_rows(const effects::apply& step, inputs from);
   double measure_rows(const effects::measure& step, inputs from);
   void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
-  void tell_restored(std::uint32_t slot, std::span<const float> values,
-                     const policies::shard_core::cut_state& has) const;
+  void tell_restored(std::uint32_t slot);
   // What the checker has of the rows of a part; nothing of a chunk of a dense table.
   std::optional<row_model> rows_of(std::uint32_t slot,
                                    std::span<const float> first_values) const {

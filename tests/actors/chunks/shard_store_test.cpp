@@ -66,6 +66,16 @@ std::optional<effects::input> push(shard_store& store, std::uint32_t rank,
   return effects::input{.rank = rank, .payload = store.ingress().keep(std::move(room))};
 }
 
+// A table as a shard opens it.
+runtime::status open_table(shard_store& store, const policies::open_table_call& table,
+                           std::span<const policies::owned_chunk> chunks,
+                           const store_options& options) {
+  auto result = store.add_table(table, chunks, options);
+  for (const auto& chunk : chunks)
+    if (result.ok()) result = store.make_chunk(table, chunk);
+  return result;
+}
+
 // A store, what was pushed to it, and what is to be released when.
 class driven_store {
  public:
@@ -124,7 +134,8 @@ class both_stores : public testing::TestWithParam<policies::optimizer_kind> {
  protected:
   void open(const store_options& options = replicated) {
     for (auto* store : {&host_, &device_})
-      ASSERT_TRUE(store->get().add_table(weights(GetParam()), chunks_of_table(), options).ok());
+      ASSERT_TRUE(
+          open_table(store->get(), weights(GetParam()), chunks_of_table(), options).ok());
   }
   // The same step of both, which depends on the number alone.
   void step(std::uint64_t number) {
@@ -223,7 +234,7 @@ TEST_P(both_stores, hand_chunks_over_to_each_other) {
   auto fresh_host = on_host(), fresh_device = on_device(5);
   for (auto* store : {&fresh_host, &fresh_device}) {
     ASSERT_TRUE(
-        store->get().add_table(weights(GetParam()), chunks_of_table(), replicated).ok());
+        open_table(store->get(), weights(GetParam()), chunks_of_table(), replicated).ok());
     ASSERT_TRUE(store->get().take_seed(2, std::as_bytes(std::span(*from_device))));
     EXPECT_TRUE(equal(store->shown(2, 0), host_.shown(2, current_[2])));
     EXPECT_TRUE(equal(store->shown(2, 1), host_.shown(2, current_[2]))) << "the kept one";
@@ -250,9 +261,8 @@ TEST(shard_store_on_a_device, a_cache_changes_no_bit) {
   std::uint32_t current[chunks] = {};
   std::vector<float> gradient(elements);
   for (auto* store : {host.get(), cached->get()})
-    ASSERT_TRUE(store
-                    ->add_table(weights(policies::optimizer_kind::adam), places,
-                                {.workers = 2, .members = 40, .keeps = 1})
+    ASSERT_TRUE(open_table(*store, weights(policies::optimizer_kind::adam), places,
+                           {.workers = 2, .members = 40, .keeps = 1})
                     .ok());
   runtime::rng random(3);
   for (std::uint64_t clock = 0; clock < 150; ++clock) {
@@ -291,9 +301,8 @@ INSTANTIATE_TEST_SUITE_P(optimizers, both_stores,
 
 TEST(shard_store_on_a_device, a_payload_stays_until_the_device_has_read_it) {
   auto store = on_device(7);
-  ASSERT_TRUE(store.get()
-                  .add_table(weights(policies::optimizer_kind::sgd), chunks_of_table(),
-                             {.workers = 1, .members = 1})
+  ASSERT_TRUE(open_table(store.get(), weights(policies::optimizer_kind::sgd), chunks_of_table(),
+                         {.workers = 1, .members = 1})
                   .ok());
   store.finish();
   store.step({.slot = 0, .count = 1, .clock = 1}, 100);
@@ -307,8 +316,8 @@ TEST(shard_store_on_a_device, a_payload_stays_until_the_device_has_read_it) {
 TEST(shard_store_on_a_device, more_members_than_a_launch_sums_are_refused) {
   auto store = on_device(7);
   const auto refused =
-      store.get().add_table(weights(policies::optimizer_kind::sgd), chunks_of_table(),
-                            {.workers = 65, .members = 130, .inputs = 65});
+      open_table(store.get(), weights(policies::optimizer_kind::sgd), chunks_of_table(),
+                 {.workers = 65, .members = 130, .inputs = 65});
   EXPECT_EQ(refused.code(), runtime::errc::over_limit);
   EXPECT_NE(refused.message().find("aggregators"), std::string::npos);
   // Its slots are used up, and another table has the next ones.
@@ -316,7 +325,7 @@ TEST(shard_store_on_a_device, more_members_than_a_launch_sums_are_refused) {
   another.table = table + 1;
   auto chunks = chunks_of_table();
   for (auto& chunk : chunks) chunk.slot += static_cast<std::uint32_t>(chunks.size());
-  EXPECT_TRUE(store.get().add_table(another, chunks, {.workers = 1, .members = 1}).ok());
+  EXPECT_TRUE(open_table(store.get(), another, chunks, {.workers = 1, .members = 1}).ok());
   const auto slot = chunks[0].slot;
   store.get().show({&slot, 1}, 0);
 }
@@ -328,9 +337,8 @@ TEST(shard_store_on_a_device, a_device_that_is_lost_is_told_by_the_next_poll) {
       shard_store::on_device(std::make_shared<runtime::heap_source>(), std::move(device));
   ASSERT_TRUE(made);
   driven_store store(std::move(*made));
-  ASSERT_TRUE(store.get()
-                  .add_table(weights(policies::optimizer_kind::sgd), chunks_of_table(),
-                             {.workers = 1, .members = 1})
+  ASSERT_TRUE(open_table(store.get(), weights(policies::optimizer_kind::sgd), chunks_of_table(),
+                         {.workers = 1, .members = 1})
                   .ok());
   store.finish();
   store.step({.slot = 0, .count = 1, .clock = 1}, 100);
@@ -348,9 +356,8 @@ TEST(shard_store_on_a_device, a_device_without_room_is_as_good_as_lost) {
   ASSERT_TRUE(store);
   constexpr std::uint64_t elements = 600'000;  // a version buffer shares its memory with none
   const policies::owned_chunk chunk{.elements = elements};
-  ASSERT_TRUE((*store)
-                  ->add_table(weights(policies::optimizer_kind::sgd), {&chunk, 1},
-                              {.workers = 1, .members = 1})
+  ASSERT_TRUE(open_table(**store, weights(policies::optimizer_kind::sgd), {&chunk, 1},
+                         {.workers = 1, .members = 1})
                   .ok());
   const auto input = push(**store, 0, elements, 7);
   ASSERT_TRUE(input);
@@ -363,9 +370,8 @@ TEST(shard_store_on_a_device, a_device_without_room_is_as_good_as_lost) {
 
 TEST(shard_store_on_a_device, steps_allocate_nothing_once_they_are_warm) {
   auto store = on_device(9);
-  ASSERT_TRUE(store.get()
-                  .add_table(weights(policies::optimizer_kind::adam), chunks_of_table(),
-                             {.workers = 1, .members = 1})
+  ASSERT_TRUE(open_table(store.get(), weights(policies::optimizer_kind::adam),
+                         chunks_of_table(), {.workers = 1, .members = 1})
                   .ok());
   const auto input = push(store.get(), 0, chunk_elements[0], 7);
   ASSERT_TRUE(input);

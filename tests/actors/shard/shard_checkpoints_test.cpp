@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/small_ingress.hpp"
+#include "tests/support/small_shard.hpp"
 
 namespace tidegate::actors {
 namespace {
@@ -17,132 +17,7 @@ namespace {
 using runtime::errc;
 
 constexpr std::uint64_t token = 7;
-constexpr std::uint32_t table = 5;
-
-// A home without a link that writes down the lines of its log.
-class quiet_home final : public shell_home {
- public:
-  void log(severity, const std::string& line) override { lines.push_back(line); }
-  runtime::link& link() noexcept override { std::abort(); }
-  std::int64_t now() const override { return 0; }
-  const shell_limits& limits() const noexcept override { return limits_; }
-  const std::string& address() const noexcept override { return address_; }
-  runtime::expected<runtime::peer_id> connect(const std::string&) override { return 0; }
-  bool shares_memory_with(const std::string&) const override { return false; }
-  runtime::status fence(const std::string&) override { return {}; }
-  void break_link() override {}
-  void after_progress(continuation&) override {}
-  void before_progress(continuation&) override {}
-  void forget(const continuation&) override {}
-  void report_unreachable(const std::vector<policies::unreachable_peer>&) override {}
-  void look_in(std::int64_t) override {}
-
-  std::vector<std::string> lines;
-
- private:
-  shell_limits limits_;
-  std::string address_;
-};
-
-// Chunks of one parameter each, the number of the slot.
-class small_memory final : public shard_memory {
- public:
-  ingress_memory& ingress() noexcept override { return ingress_; }
-  runtime::status add_table(const policies::open_table_call&,
-                            std::span<const policies::owned_chunk>,
-                            const store_options&) override {
-    return {};
-  }
-  void discard(std::uint32_t) override {}
-  runtime::status restore(const policies::checkpoint_reader&, std::size_t, runtime::storage&,
-                          std::span<const policies::owned_chunk>,
-                          policies::shard_core&) override {
-    return {};
-  }
-  description describe(std::uint32_t slot) const override {
-    description chunk;
-    chunk.table = table;
-    chunk.about.table = "weights";
-    chunk.about.shape = {2};
-    chunk.about.chunk = slot;
-    chunk.about.first = slot;
-    chunk.about.elements = 1;
-    if (!row_clock) return chunk;
-    chunk.about.rows = {.dim = 2, .capacity = 100};
-    chunk.about.row_count = 9;
-    chunk.about.row_clock = *row_clock + slot;
-    return chunk;
-  }
-  void copy_rows(std::uint32_t, const policies::chunk_description& about, std::size_t i,
-                 std::span<float> to, std::shared_ptr<const void>) override {
-    if (i != policies::values_array) return;
-    EXPECT_EQ(to.size(), (about.needs_base() ? 4U : 9U) * 2);
-    copied.push_back(about);
-  }
-  std::uint64_t rows_since(std::uint32_t, std::uint64_t) const override { return 4; }
-  // Chunks are parts of a table of rows, of which this was the last step.
-  std::optional<std::uint64_t> row_clock;
-  mutable std::vector<policies::chunk_description> copied;
-  void copy_out(const array_name& array, std::span<float> to,
-                std::shared_ptr<const void> keeps) override {
-    EXPECT_EQ(to.size(), 1U);
-    to[0] = static_cast<float>(array.slot);
-    copies.push_back(std::move(keeps));
-  }
-  // Copies are on their way until work has ended.
-  std::vector<std::shared_ptr<const void>> copies;
-  runtime::status apply(const effects::apply&, inputs) override { return {}; }
-  double measure(const effects::measure&, inputs) override { return 0; }
-  std::span<const std::byte> payload_bytes(policies::payload_handle) const override {
-    return {};
-  }
-  std::span<const float> gradient(std::uint32_t, policies::payload_handle) const override {
-    return {};
-  }
-  std::span<const float> sum_of(std::uint32_t, std::uint64_t) const override { return {}; }
-  void keep_sum(std::uint32_t, std::uint64_t, policies::payload_handle) override {}
-  std::shared_ptr<const std::vector<float>> seed_of(
-      const effects::seed&, const policies::shard_core::seed_state&) override {
-    return {};
-  }
-  std::uint64_t seed_bytes_max(std::uint32_t, std::uint32_t) const override { return 0; }
-  runtime::buffer lease_seed(std::size_t) override { return {}; }
-  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t,
-                                                    std::span<const std::byte>) override {
-    return runtime::fail(errc::corrupt, "no seeds here");
-  }
-  lent_place place_of_sums(std::uint32_t) const override { return {}; }
-  runtime::status map_sums(std::uint32_t, std::uint64_t, std::span<const std::byte>) override {
-    return {};
-  }
-  void forget_sums() override {}
-  policies::payload_handle sum_in_place(std::uint32_t, std::uint32_t) override {
-    return policies::no_payload;
-  }
-
- private:
-  tests::small_ingress ingress_;
-};
-
-class recording_port final : public shard_port {
- public:
-  runtime::expected<policies::restore_source::folder> open_folder(
-      const std::string& job) override {
-    opened.push_back(job);
-    return runtime::fail(errc::not_found, "no folder");
-  }
-  void write_part(std::uint64_t, const std::string& job, policies::file_writer) override {
-    written.push_back(job);
-  }
-  void report(const policies::checkpoint_report& part) override { reports.push_back(part); }
-  void give_way(bool) override {}
-  void leave() override {}
-  void give_up(const runtime::status&) override {}
-
-  std::vector<std::string> opened;
-  std::vector<std::string> written;
-  std::vector<policies::checkpoint_report> reports;
-};
+constexpr auto table = tests::small_memory::table;
 
 // A job with a table of two chunks.
 class shard_checkpoints_test : public testing::Test {
@@ -170,9 +45,9 @@ class shard_checkpoints_test : public testing::Test {
     checkpoints.snapshot({slot, 0}, state);
   }
 
-  quiet_home home;
-  small_memory memory;
-  recording_port port;
+  tests::quiet_home home;
+  tests::small_memory memory;
+  tests::recording_port port;
   policies::shard_core core;
   shard_checkpoints checkpoints{home, memory, port, core, 3};
   std::vector<policies::owned_chunk> chunks;
@@ -276,7 +151,7 @@ TEST_F(shard_checkpoints_test, restores_from_the_folder_of_the_job) {
   call.token = token;
   call.name = "weights";
   call.restore.number = 1;
-  EXPECT_EQ(checkpoints.restore(call, chunks).code(), errc::not_found);
+  EXPECT_EQ(checkpoints.restore(call, chunks.front()).error().code(), errc::not_found);
   EXPECT_EQ(port.opened, std::vector<std::string>{"a"});
 }
 

@@ -132,6 +132,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::row_change_of_the_same_clock_missed, 2},
       {bug::row_change_of_another_history, 1175},
       {bug::aggregator_adds_what_is_reduced, 1},
+      {bug::table_told_before_made, 1},
       {bug::row_list_taken_for_any_name, 1},
       {bug::row_list_named_after_a_refusal, 2},
       {bug::agent_forgets_reports_when_cut_off, 12},

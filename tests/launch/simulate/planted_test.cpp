@@ -33,6 +33,8 @@ std::vector<scenario> mix_for(planted_bug bug) {
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
     if (of.hosts_of_rack.high > 0) return true;
+    if (bug == runtime::planted_opening_bug) return of.opened_in_turns == 0;
+    if (of.opened_in_turns > 0) return true;
     if (runtime::is_bug_of_surveys(bug)) return of.hosts_apart == 0;
     if (of.hosts_apart > 0) return true;
     if (runtime::is_bug_of_endings(bug)) return of.cancellations.high == 0;
@@ -208,6 +210,8 @@ INSTANTIATE_TEST_SUITE_P(ending_bugs, planted,
                                             1));
 INSTANTIATE_TEST_SUITE_P(reduction_bugs, planted,
                          testing::Values(static_cast<int>(runtime::planted_reduction_bug)));
+INSTANTIATE_TEST_SUITE_P(opening_bugs, planted,
+                         testing::Values(static_cast<int>(runtime::planted_opening_bug)));
 
 }  // namespace
 }  // namespace tidegate::sim

@@ -70,17 +70,19 @@ struct restore_source_test : testing::Test {
     };
   }
   // As a shard does that owns all chunks of the table.
-  static restore_source::table_reader reads_all(std::uint64_t& chunks_read) {
-    return [&](const checkpoint_reader& from, std::size_t table, runtime::storage& folder) {
-      std::vector<float> into(chunk_elements);
-      for (const auto& source_chunk : from.chunks(table))
-        for (std::size_t array = 0; array < chunk_arrays(source_chunk.stored.about); ++array) {
-          auto read = from.read(folder, table, array, source_chunk.stored.about.first, into);
-          if (!read.ok()) return read;
-          ++chunks_read;
-        }
-      return runtime::status();
-    };
+  runtime::status read_all(restore_source& source, checkpoint_id id, const std::string& name) {
+    const auto found = source.find_table(id, name, opener());
+    if (!found) return found.error();
+    const auto& [from, table, folder] = *found;
+    std::vector<float> into(chunk_elements);
+    for (const auto& source_chunk : from.chunks(table))
+      for (std::size_t array = 0; array < chunk_arrays(source_chunk.stored.about); ++array) {
+        auto read = from.read(folder, table, array, source_chunk.stored.about.first, into);
+        if (!read.ok()) return read;
+        ++arrays;
+      }
+    source.table_read();
+    return {};
   }
 
   std::vector<float> values = std::vector<float>(chunk_elements, 1.0F);
@@ -90,15 +92,15 @@ struct restore_source_test : testing::Test {
   checkpoint_catalog written{disk};
   std::map<std::string, tests::storage_counts> counts;  // by file
   std::uint64_t folders_opened = 0;
+  std::uint64_t arrays = 0;  // read
 };
 
 TEST_F(restore_source_test, a_checkpoint_is_opened_once_for_all_its_tables) {
   const std::uint32_t tables = 300;
   const auto id = write(tables, 20);
   restore_source source;
-  std::uint64_t arrays = 0;
   for (std::uint32_t table = 0; table < tables; ++table) {
-    ASSERT_TRUE(source.read_table(id, name_of(table), opener(), reads_all(arrays)).ok());
+    ASSERT_TRUE(read_all(source, id, name_of(table)).ok());
     EXPECT_EQ(source.is_open(), table + 1 < tables) << "it goes with the last table";
   }
   EXPECT_EQ(arrays, tables * 20U * 2);
@@ -141,9 +143,8 @@ TEST_F(restore_source_test, many_tables_and_chunks_are_written_found_and_read) {
   EXPECT_EQ((*found)->manifest().tables.size(), tables);
   counts.clear();
   restore_source source;
-  std::uint64_t arrays = 0;
   for (std::uint32_t table = 0; table < tables; ++table)
-    ASSERT_TRUE(source.read_table(id, name_of(table), opener(), reads_all(arrays)).ok());
+    ASSERT_TRUE(read_all(source, id, name_of(table)).ok());
   EXPECT_EQ(arrays, 200'000U);
   std::uint64_t reads = 0;
   for (const auto& [name, file] : counts) reads += file.reads;
@@ -154,27 +155,25 @@ TEST_F(restore_source_test, holds_one_checkpoint_and_none_when_workers_come_in) 
   const auto old = write(3, 1);
   const auto id = write(3, 1);
   restore_source source;
-  std::uint64_t arrays = 0;
-  ASSERT_TRUE(source.read_table(old, name_of(0), opener(), reads_all(arrays)).ok());
-  ASSERT_TRUE(source.read_table(id, name_of(0), opener(), reads_all(arrays)).ok());
+  ASSERT_TRUE(read_all(source, old, name_of(0)).ok());
+  ASSERT_TRUE(read_all(source, id, name_of(0)).ok());
   EXPECT_EQ(folders_opened, 2U);
   EXPECT_EQ(counts[manifest_name(old)].reads, 1U);
   source.release();
   EXPECT_FALSE(source.is_open());
-  ASSERT_TRUE(source.read_table(id, name_of(1), opener(), reads_all(arrays)).ok());
+  ASSERT_TRUE(read_all(source, id, name_of(1)).ok());
   EXPECT_EQ(counts[manifest_name(id)].reads, 2U);
 }
 
 TEST_F(restore_source_test, says_what_is_missing) {
   const auto id = write(1, 1);
   restore_source source;
-  std::uint64_t arrays = 0;
-  const auto other = source.read_table(id, "other", opener(), reads_all(arrays));
+  const auto other = read_all(source, id, "other");
   EXPECT_EQ(other.code(), runtime::errc::not_found);
   EXPECT_THAT(other.message(), HasSubstr("has no table 'other'"));
   source.release();
   EXPECT_TRUE(disk.remove(manifest_name(id)));
-  EXPECT_FALSE(source.read_table(id, name_of(0), opener(), reads_all(arrays)).ok());
+  EXPECT_FALSE(read_all(source, id, name_of(0)).ok());
   EXPECT_FALSE(source.is_open());
 }
 
