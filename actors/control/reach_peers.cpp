@@ -78,6 +78,7 @@ class attempt {
   bool is_over() const noexcept { return !connection_; }
   const std::string& why() const noexcept { return why_; }  // empty: it was reached
   policies::host_number host() const noexcept { return place_.host; }
+  const std::string& address() const noexcept { return place_.address; }
   std::int64_t until() const noexcept { return until_; }
   pollfd awaited() const noexcept {
     return {.fd = connection_.get(),
@@ -184,7 +185,7 @@ std::vector<policies::unreached_host> reach_peers(
   std::vector<policies::unreached_host> unreached;
   for (const auto& each : all)
     if (each.is_over() && !each.why().empty())
-      unreached.push_back({.host = each.host(), .why = each.why()});
+      unreached.push_back({.host = each.host(), .why = each.why(), .address = each.address()});
   return unreached;
 }
 

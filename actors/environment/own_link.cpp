@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "actors/environment/environment.hpp"
 #include "policies/protocol/handshake.hpp"
@@ -41,10 +42,19 @@ std::uint32_t silent_ms() {
   return unreachable_ms() / 2;
 }
 
-expected<std::unique_ptr<runtime::link>> make_stream_link(const std::string& address) {
+// "10.0.0.1,10.1.0.1"; empty where the cluster names no hosts.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> all;
+  std::istringstream from(text_of("TIDEGATE_ADDRESS"));
+  for (std::string address; std::getline(from, address, ',');) all.push_back(address);
+  return all;
+}
+
+expected<std::unique_ptr<runtime::link>> make_stream_link(
+    const std::vector<std::string>& addresses) {
   const auto token = run_token();
   if (!token) return fail(token.error());
-  return runtime::open_stream_link({.address = address,
+  return runtime::open_stream_link({.addresses = addresses,
                                     .key = policies::data_plane_key(*token),
                                     .sealed = encrypts(),
                                     .silent_ms = silent_ms()});
@@ -59,10 +69,12 @@ bool sends_over_ucx(const std::string& transport) {
   return text_of("UCX_TLS") != launcher_transports || runtime::has_rdma_device();
 }
 
-expected<std::unique_ptr<runtime::link>> make_ucx_link(const std::string& transport,
-                                                       const std::string& address) {
+// At the first of several: over TCP UCX 1.13 does not connect between some of the interfaces of
+// two hosts, and gives up.
+expected<std::unique_ptr<runtime::link>> make_ucx_link(
+    const std::string& transport, const std::vector<std::string>& addresses) {
   runtime::ucx_options options;
-  options.address = address;
+  if (!addresses.empty()) options.address = addresses.front();
   // Only where the transports are the launcher's choice, not the user's.
   options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == launcher_transports;
   options.rdma_only = transport == "rdma";
@@ -74,17 +86,16 @@ expected<std::unique_ptr<runtime::link>> make_ucx_link(const std::string& transp
 // alone.
 expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transport) {
   const bool alone = text_of(one_host_variable) == "1";
-  auto address = text_of("TIDEGATE_ADDRESS");
+  auto addresses = own_addresses();
   if (alone && (transport == "auto" || transport == "shm")) {
-    if (address.empty()) return runtime::make_null_link();
-    const auto device = runtime::device_of(address);  // a wrong one is told now
-    if (!device) return fail(device.error());
+    for (const auto& address : addresses)  // a wrong one is told now
+      if (const auto device = runtime::device_of(address); !device) return fail(device.error());
     return runtime::make_null_link();
   }
-  if (sends_over_ucx(transport) && !alone) return make_ucx_link(transport, address);
-  if (address.empty()) address = "127.0.0.1";
-  return sends_over_ucx(transport) ? make_ucx_link(transport, address)
-                                   : make_stream_link(address);
+  if (sends_over_ucx(transport) && !alone) return make_ucx_link(transport, addresses);
+  if (addresses.empty()) addresses.emplace_back("127.0.0.1");
+  return sends_over_ucx(transport) ? make_ucx_link(transport, addresses)
+                                   : make_stream_link(addresses);
 }
 
 }  // namespace

@@ -11,6 +11,12 @@ namespace tidegate::launch {
 
 using policies::survey_step;
 
+namespace {
+
+constexpr int ports_tried = 16;
+
+}  // namespace
+
 peer_survey::peer_survey(const policies::cluster_spec& spec, policies::host_number own,
                          const agent_links& links, const agent_link_options& options)
     : spec_(spec),
@@ -28,7 +34,7 @@ peer_survey::~peer_survey() {
 
 void peer_survey::survey(const policies::agent_orders::survey& step) {
   stop();
-  if (step.step != survey_step::reach) door_.reset();
+  if (step.step != survey_step::reach) doors_.clear();
   if (step.step == survey_step::end) return;
   under_way_ = std::make_unique<task>();
   under_way_->step = step;
@@ -66,15 +72,34 @@ void peer_survey::join_ended() {
   });
 }
 
+// A port that is free at the first address may be in use at another.
 peer_survey::result peer_survey::listen(std::uint32_t number) const {
   const auto* own = policies::host_of_agent(spec_, own_);
-  auto opened = links_.listen(own == nullptr ? "" : own->address, 0, options_);
-  if (!opened)
-    return {.report = {.number = number,
-                       .step = survey_step::listen,
-                       .why = opened.error().message()}};
-  return {.report = {.number = number, .step = survey_step::listen, .port = (*opened)->port()},
-          .door = std::move(*opened)};
+  auto addresses = own == nullptr ? std::vector<std::string>() : policies::addresses_of(*own);
+  if (addresses.empty()) addresses.emplace_back();
+  result done{.report = {.number = number, .step = survey_step::listen}};
+  auto& [report, doors] = done;
+  for (int left = ports_tried; left > 0; --left) {
+    doors.clear();
+    report.port = 0;
+    for (const auto& address : addresses) {
+      auto opened = links_.listen(address, report.port, options_);
+      if (!opened) {
+        report.why = opened.error().message();
+        break;
+      }
+      report.port = (*opened)->port();
+      doors.push_back(std::move(*opened));
+    }
+    if (doors.size() == addresses.size()) {
+      report.why.clear();
+      return done;
+    }
+    if (doors.empty()) break;
+  }
+  doors.clear();
+  report.port = 0;
+  return done;
 }
 
 peer_survey::result peer_survey::reach(const task& of) const {
@@ -82,15 +107,24 @@ peer_survey::result peer_survey::reach(const task& of) const {
   std::vector<policies::peer_place> places;
   for (const auto& peer : step.peers)
     if (const auto* host = policies::host_of_agent(spec_, peer.host); host != nullptr)
-      places.push_back({.host = peer.host, .address = host->address, .port = peer.port});
-  return {.report = {.number = step.number,
-                     .step = survey_step::reach,
-                     .unreached = links_.reach(places, options_.token, of.stop.get())}};
+      for (const auto& address : policies::addresses_of(*host))
+        places.push_back({.host = peer.host, .address = address, .port = peer.port});
+  result done{.report = {.number = step.number, .step = survey_step::reach}};
+  // Of several addresses of a host the first that is not reached.
+  for (const auto& peer : links_.reach(places, options_.token, of.stop.get())) {
+    auto& unreached = done.report.unreached;
+    if (!unreached.empty() && unreached.back().host == peer.host) continue;
+    const bool is_first = policies::host_of_agent(spec_, peer.host)->address == peer.address;
+    unreached.push_back(
+        {.host = peer.host, .why = is_first ? peer.why : peer.address + " " + peer.why});
+  }
+  return done;
 }
 
 void peer_survey::read(agent_turn& into) {
-  while (door_ && door_->take()) {
-  }
+  for (const auto& door : doors_)
+    while (door->take()) {
+    }
   eventfd_t ignored = 0;
   if (::eventfd_read(news_.get(), &ignored) != 0) return;
   join_ended();
@@ -103,13 +137,14 @@ void peer_survey::read(agent_turn& into) {
   if (!done) return;
   under_way_->thread.join();
   under_way_.reset();
-  if (done->door) door_ = std::move(done->door);
+  if (!done->doors.empty()) doors_ = std::move(done->doors);
   into.reports.emplace_back(std::move(done->report));
 }
 
 void peer_survey::add_to(std::vector<pollfd>& fds) const {
   fds.push_back({.fd = news_.get(), .events = POLLIN, .revents = 0});
-  if (door_) fds.push_back({.fd = door_->fd(), .events = POLLIN, .revents = 0});
+  for (const auto& door : doors_)
+    fds.push_back({.fd = door->fd(), .events = POLLIN, .revents = 0});
 }
 
 }  // namespace tidegate::launch

@@ -1,4 +1,4 @@
-// The part of an agent in surveys of hosts: it listens at the address of its host for the
+// The part of an agent in surveys of hosts: it listens at the addresses of its host for the
 // agents of others, and connects to theirs, on a thread of its own, as names may take their
 // time; a step that is over for the launcher is left to end by itself. The port is open for as
 // long as a survey lasts, and who comes to it and does not prove the run's token is a stranger
@@ -42,7 +42,7 @@ class peer_survey final : public survey_port {
  private:
   struct result {
     policies::agent_reports::surveyed report;
-    std::unique_ptr<agent_door> door = {};
+    std::vector<std::unique_ptr<agent_door>> doors = {};
   };
 
   // A step on its thread.
@@ -66,8 +66,8 @@ class peer_survey final : public survey_port {
   policies::host_number own_;
   const agent_links& links_;
   agent_link_options options_;
-  std::unique_ptr<agent_door> door_;
-  runtime::unique_fd news_;  // readable when a step is done
+  std::vector<std::unique_ptr<agent_door>> doors_;  // by address of the host, at one port
+  runtime::unique_fd news_;                         // readable when a step is done
   std::unique_ptr<task> under_way_;
   std::vector<std::unique_ptr<task>> ending_;  // nobody waits for them
 };

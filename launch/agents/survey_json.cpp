@@ -31,8 +31,8 @@ json survey_json(const policies::agent_orders::survey& order) {
 
 json survey_json(const policies::agent_reports::surveyed& report) {
   json unreached = json::array();
-  for (const auto& [host, why] : report.unreached)
-    unreached.push_back({{"host", host}, {"why", why}});
+  for (const auto& peer : report.unreached)
+    unreached.push_back({{"host", peer.host}, {"why", peer.why}});
   return {{"survey", report.number},
           {"step", step_word(report.step)},
           {"port", report.port},

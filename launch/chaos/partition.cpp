@@ -1,5 +1,6 @@
 #include "launch/chaos/partition.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "launch/plan/run_paths.hpp"
 #include "launch/processes/output_of.hpp"
 #include "launch/text/nearest.hpp"
+#include "policies/placement/hosts.hpp"
 
 namespace tidegate::chaos {
 
@@ -57,15 +59,20 @@ runtime::expected<policies::host_spec> find_host(const std::string& run_dir,
                   (names.empty() ? "none (cluster.hosts)" : launch::join(names)));
 }
 
-runtime::expected<std::string> interface_of(const policies::host_spec& host) {
-  const auto listed = ip(host, {"-o", "address", "show", "to", host.address});
-  if (!listed) return fail(listed.error());
-  std::istringstream from(*listed);  // "7: eth0    inet 10.0.0.2/24 ..."
-  std::string number;
-  std::string interface;
-  if (from >> number >> interface) return interface;
-  return fail(errc::not_found, "no interface of host " + host.name + " has the address " +
-                                   host.address + " (cluster.hosts." + host.name + ".prefix)");
+runtime::expected<std::vector<std::string>> interfaces_of(const policies::host_spec& host) {
+  std::vector<std::string> all;
+  for (const auto& address : policies::addresses_of(host)) {
+    const auto listed = ip(host, {"-o", "address", "show", "to", address});
+    if (!listed) return fail(listed.error());
+    std::istringstream from(*listed);  // "7: eth0    inet 10.0.0.2/24 ..."
+    std::string number;
+    std::string interface;
+    if (!(from >> number >> interface))
+      return fail(errc::not_found, "no interface of host " + host.name + " has the address " +
+                                       address + " (cluster.hosts." + host.name + ".prefix)");
+    if (std::ranges::find(all, interface) == all.end()) all.push_back(interface);
+  }
+  return all;
 }
 
 status set_interface(const policies::host_spec& host, const std::string& interface, bool up) {

@@ -16,11 +16,16 @@ using runtime::status;
 
 namespace {
 
-status set_host(const policies::host_spec& host, const std::string& interface, bool up,
-                chaos_log& log) {
-  const auto now = runtime::unix_now();
-  if (auto set = set_interface(host, interface, up); !set.ok()) return set;
-  return log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
+status set_host(const policies::host_spec& host, const std::vector<std::string>& interfaces,
+                bool up, chaos_log& log) {
+  for (const auto& interface : interfaces) {
+    const auto now = runtime::unix_now();
+    if (auto set = set_interface(host, interface, up); !set.ok()) return set;
+    const auto line = host.name + " interface " + interface;
+    if (auto noted = log.append(now, up ? "heal" : "partition", line); !noted.ok())
+      return noted;
+  }
+  return {};
 }
 
 void stay(std::uint64_t ms, launch::signal_source& signals) {
@@ -52,14 +57,14 @@ status cut_off(const std::string& run_dir, const std::string& name, bool heals,
                std::uint64_t for_ms) {
   const auto host = find_host(run_dir, name);
   if (!host) return host.error();
-  const auto interface = interface_of(*host);
-  if (!interface) return interface.error();
+  const auto interfaces = interfaces_of(*host);
+  if (!interfaces) return interfaces.error();
   launch::signal_source signals;
   chaos_log log(run_dir);
-  auto result = set_host(*host, *interface, heals, log);
+  auto result = set_host(*host, *interfaces, heals, log);
   if (!result.ok() || for_ms == 0) return result;
   stay(for_ms, signals);
-  return set_host(*host, *interface, true, log);
+  return set_host(*host, *interfaces, true, log);
 }
 
 }  // namespace tidegate::chaos

@@ -31,6 +31,29 @@ bool is_destination(std::string_view text) {
   return is_address(text) && text.front() != '-' && !text.ends_with('@');
 }
 
+// One, or several in other networks.
+void read_address(const section& entry, policies::host_spec& host) {
+  const auto* value = entry.get("address");
+  if (value == nullptr || !value->is_list()) {
+    entry.text("address", host.address, is_address);
+    return;
+  }
+  std::vector<std::string> all;
+  if (!read_words(entry, "address", all)) return;
+  for (const auto& address : all)
+    if (!is_address(address) || std::ranges::count(all, address) > 1) {
+      entry.wrong("address", "has '" + address + "'" +
+                                 (is_address(address) ? " twice" : ", which is no address"));
+      return;
+    }
+  if (all.size() > policies::host_addresses_max) {
+    entry.wrong("address", "has more than " + std::to_string(policies::host_addresses_max));
+    return;
+  }
+  host.address = all.front();
+  host.rails.assign(all.begin() + 1, all.end());
+}
+
 void read_ssh(const section& entry, policies::host_spec& host) {
   entry.text("ssh", host.ssh, is_destination);
   for (const auto* key : {"port", "key", "program"})
@@ -122,7 +145,7 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
         continue;
       }
       const section entry(&e.value, e.where, "cluster.hosts.*", shown, cluster.out());
-      entry.text("address", host.address, is_address);
+      read_address(entry, host);
       const auto* prefix = entry.get("prefix");
       if (prefix != nullptr && !(prefix->is_list() && prefix->items.empty()))
         read_words(entry, "prefix", host.prefix);

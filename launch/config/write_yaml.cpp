@@ -7,6 +7,7 @@
 #include "launch/config/words.hpp"
 #include "launch/text/scalars.hpp"
 #include "policies/model/row_rules.hpp"
+#include "policies/placement/hosts.hpp"
 
 namespace tidegate::launch {
 
@@ -25,7 +26,10 @@ std::string list_text(const std::vector<std::string>& words) {
 
 std::string host_text(const policies::host_spec& host) {
   std::string text = "    " + quote(host.name) + ": {";
-  if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
+  if (!host.rails.empty())
+    text += "address: " + list_text(policies::addresses_of(host)) + ", ";
+  else if (!host.address.empty())
+    text += "address: " + quote(host.address) + ", ";
   if (!host.ssh.empty()) {
     text += "ssh: " + quote(host.ssh) + ", ";
     if (host.ssh_port != 0) text += "port: " + std::to_string(host.ssh_port) + ", ";

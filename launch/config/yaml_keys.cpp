@@ -15,7 +15,7 @@ constexpr yaml_key keys[] = {
   {.path="cluster.engine_program", .type="text", .preset="-", .allowed="a program; only with engine", .doc="srun or mpirun under another name or path"},
   {.path="cluster.hosts", .type="map", .preset="{}", .allowed="a map of hosts", .doc="the hosts that processes run on; without it all run where the launcher does"},
   {.path="cluster.hosts.*", .type="map", .preset="-", .allowed="a map, named by 1 to 64 of A-Z a-z 0-9 _ -", .doc="one host; processes of different hosts share no memory"},
-  {.path="cluster.hosts.*.address", .type="text", .preset="-", .allowed="an address or name of that host", .doc="where processes of the other hosts reach it; needed with several hosts"},
+  {.path="cluster.hosts.*.address", .type="text or list", .preset="-", .allowed="an address or name of that host, or a list of them", .doc="where processes of the other hosts reach it; needed with several hosts. Of several addresses the first is that of the control plane, and connections between processes are spread over all"},
   {.path="cluster.hosts.*.prefix", .type="list", .preset="-", .allowed="a list of text (program, arguments)", .doc="goes before the command of the host's agent, `tidegate host`, which starts its processes, as in [ip, netns, exec, blue]; without it the launcher does"},
   {.path="cluster.hosts.*.ssh", .type="text", .preset="-", .allowed="[user@]name, as of ssh", .doc="the OpenSSH client starts the host's agent there, in place of a prefix; its address is that name unless the file says another"},
   {.path="cluster.hosts.*.port", .type="number", .preset="-", .allowed="1 to 65535; only with ssh", .doc="of ssh; as the client is set up without it"},

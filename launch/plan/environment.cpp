@@ -63,6 +63,16 @@ void set_ranks(const policies::cluster_spec& spec, const policies::job_spec& job
 
 }  // namespace
 
+namespace {
+
+std::string addresses_text(const policies::host_spec& host) {
+  auto text = host.address;
+  for (const auto& rail : host.rails) text += "," + rail;
+  return text;
+}
+
+}  // namespace
+
 std::string reachable_host(const policies::cluster_spec& spec) {
   const bool any4 = spec.control_host == "0.0.0.0";
   if (!any4 && spec.control_host != "::") return spec.control_host;
@@ -99,7 +109,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   }
   if (const auto* host = policies::find_host(spec, process.host)) {
     all["TIDEGATE_HOST"] = host->name;
-    if (!host->address.empty()) all["TIDEGATE_ADDRESS"] = host->address;
+    if (!host->address.empty()) all["TIDEGATE_ADDRESS"] = addresses_text(*host);
   }
   if (spec.hosts.size() < 2) all[actors::one_host_variable] = "1";
   all[policies::protocol_variable] = policies::protocol_text();

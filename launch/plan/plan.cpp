@@ -16,7 +16,8 @@ namespace tidegate::launch {
 namespace {
 
 host_plan plan_host(const policies::cluster_spec& spec, const policies::host_spec& host) {
-  host_plan planned{.name = host.name, .address = host.address, .agent = {}};
+  host_plan planned{
+      .name = host.name, .address = host.address, .rails = host.rails, .agent = {}};
   if (policies::has_agent(host)) planned.agent = agent_command(spec, host, "tidegate");
   return planned;
 }

@@ -26,6 +26,7 @@ struct process_plan {
 struct host_plan {
   std::string name;
   std::string address;
+  std::vector<std::string> rails;  // its further addresses
   std::vector<std::string>
       agent;  // the command that starts its agent; empty: the launcher's own
 };

@@ -17,7 +17,7 @@ std::string host_rows(const cluster_plan& plan) {
   std::vector<std::vector<std::string>> rows{{"host", "address", "what starts its agent"}};
   for (const auto& host : plan.hosts)
     rows.push_back(
-        {host.name, host.address,
+        {host.name, host.rails.empty() ? host.address : host.address + ", " + join(host.rails),
          host.agent.empty() ? "the launcher, which is there" : shell_command(host.agent)});
   return format_table(rows) + "\n";
 }
@@ -173,9 +173,11 @@ std::string plan_json(const cluster_plan& plan) {
   using json = nlohmann::ordered_json;
   json root{{"cluster", plan.cluster}, {"chunk_bytes", plan.chunk_bytes}};
   if (!plan.device.empty()) root["device"] = plan.device;
-  for (const auto& host : plan.hosts)
+  for (const auto& host : plan.hosts) {
     root["hosts"].push_back(
         {{"name", host.name}, {"address", host.address}, {"agent", host.agent}});
+    if (!host.rails.empty()) root["hosts"].back()["rails"] = host.rails;
+  }
   root["processes"] = json::array();
   for (const auto& p : plan.processes) {
     root["processes"].push_back({{"role", to_string(p.name.role)},

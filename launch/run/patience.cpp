@@ -9,6 +9,7 @@
 #include <sys/file.h>
 
 #include "policies/model/millisecond.hpp"
+#include "policies/placement/hosts.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 
@@ -35,10 +36,11 @@ Answer await(std::uint32_t patience_ms, const std::function<Answer()>& ask,
   }
 }
 
-status find_address(const policies::host_spec& host) {
-  const auto found = runtime::resolve(host.address, 0);
-  if (found) return {};
-  return {found.error().code(), "host " + host.name + ": " + found.error().message()};
+status find_addresses(const policies::host_spec& host) {
+  for (const auto& address : policies::addresses_of(host))
+    if (const auto found = runtime::resolve(address, 0); !found)
+      return {found.error().code(), "host " + host.name + ": " + found.error().message()};
+  return {};
 }
 
 }  // namespace
@@ -49,8 +51,7 @@ status await_names(const policies::cluster_spec& spec, std::uint32_t patience_ms
       patience_ms,
       [&] {
         for (const auto& host : spec.hosts)
-          if (!host.address.empty())
-            if (auto known = find_address(host); !known.ok()) return known;
+          if (auto known = find_addresses(host); !known.ok()) return known;
         return status();
       },
       [](const status& known) { return known.ok() ? std::string() : known.message(); });

@@ -118,9 +118,10 @@ std::vector<host_survey::failure> host_survey::failures() const {
     for (const auto& [other, at] : members_)
       if (other != host && !at.not_listening.empty() && (is_new(host) || is_new(other)))
         all.push_back({host, other, "no agent can listen there: " + at.not_listening});
-    for (const auto& [other, why] : of.unreached)
-      if (members_.contains(other) || is_planted(planted_bug::lost_host_counts_as_unreached))
-        all.push_back({host, other, why});
+    for (const auto& peer : of.unreached)
+      if (members_.contains(peer.host) ||
+          is_planted(planted_bug::lost_host_counts_as_unreached))
+        all.push_back({host, peer.host, peer.why});
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);

@@ -243,11 +243,13 @@ struct security_spec {
 
 // A machine, or a network namespace that stands for one. Processes of different hosts never
 // share memory.
+inline constexpr std::size_t host_addresses_max = 16;
+
 struct host_spec {
   std::string name;
   std::string address;  // at which the others reach it; empty: loopback
   // Goes before the command of its agent, which starts its processes; empty: the launcher does.
-  std::vector<std::string> prefix;
+  std::vector<std::string> prefix = {};
   // "user@name": the OpenSSH client starts its agent; then there is no prefix.
   std::string ssh = {};
   std::uint16_t ssh_port = 0;  // 0: as the client is set up
@@ -258,6 +260,9 @@ struct host_spec {
   std::string rack = {};
   // So many processes of other hosts, of those that are lost, may come; nothing: any number.
   std::optional<std::uint32_t> room = std::nullopt;
+  // Further addresses, in other networks: connections of its processes are spread over all.
+  // None without an address.
+  std::vector<std::string> rails = {};
 
   friend bool operator==(const host_spec&, const host_spec&) = default;
 };

@@ -96,6 +96,13 @@ const host_spec* find_host(const cluster_spec& cluster, std::string_view name) n
   return at == cluster.hosts.end() ? nullptr : &*at;
 }
 
+std::vector<std::string> addresses_of(const host_spec& host) {
+  std::vector<std::string> all;
+  if (!host.address.empty()) all.push_back(host.address);
+  all.insert(all.end(), host.rails.begin(), host.rails.end());
+  return all;
+}
+
 const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept {
   if (cluster.hosts.empty()) return nullptr;
   return cluster.coordinator_host.empty() ? &cluster.hosts.front()

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,9 @@ std::vector<const host_spec*> agent_hosts(const cluster_spec& cluster);
 const host_spec* host_of_agent(const cluster_spec& cluster, host_number agent) noexcept;
 
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept;
+
+// Returns its address and its rails; none where it has no address.
+std::vector<std::string> addresses_of(const host_spec& host);
 
 const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept;
 // Returns true if the launcher starts the coordinator on its own machine, so that a crash of

@@ -55,6 +55,7 @@ struct peer_place {
 struct unreached_host {
   host_number host = 0;
   std::string why;
+  std::string address = {};  // that was tried; empty in a report
 };
 
 namespace agent_orders {

@@ -26,12 +26,18 @@ constexpr std::size_t sealed_bytes_most = 4 * (record_bytes_max + record_tag_byt
 
 }  // namespace
 
-outgoing_stream::outgoing_stream(stream_home& home, peer_id id, const stream_address& to)
-    : home_(home), id_(id), to_(to), handshake_(home.own, to.link, id) {}
+outgoing_stream::outgoing_stream(stream_home& home, peer_id id, std::uint64_t link,
+                                 std::string host, std::uint16_t port)
+    : home_(home),
+      id_(id),
+      link_(link),
+      host_(std::move(host)),
+      port_(port),
+      handshake_(home.own, link, id) {}
 
 void outgoing_stream::connect() {
   deadline_ = steady_now() + stream_patience_ns(home_.silent_ms);
-  auto begun = begin_stream(to_.host, to_.port);
+  auto begun = begin_stream(host_, port_);
   if (!begun) return lose(begun.error().message());
   socket_ = std::move(*begun);
   prepare_stream(socket_.get(), home_.silent_ms);
@@ -279,8 +285,8 @@ void outgoing_stream::lose(const std::string& why) {
   end();
   lost_at_ = ++home_.events_so_far;
   home_.lost.push_back({id_,
-                        {errc::unavailable, "the connection to a peer at " + to_.host + ":" +
-                                                std::to_string(to_.port) + " broke: " + why}});
+                        {errc::unavailable, "the connection to a peer at " + host_ + ":" +
+                                                std::to_string(port_) + " broke: " + why}});
 }
 
 void outgoing_stream::give_up() {

@@ -15,7 +15,6 @@
 
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/streams/record_cipher.hpp"
-#include "runtime/streams/stream_address.hpp"
 #include "runtime/streams/stream_home.hpp"
 #include "runtime/transport/fifo.hpp"
 
@@ -23,7 +22,9 @@ namespace tidegate::runtime {
 
 class outgoing_stream {
  public:
-  outgoing_stream(stream_home& home, peer_id id, const stream_address& to);
+  // To this link, at one of its addresses.
+  outgoing_stream(stream_home& home, peer_id id, std::uint64_t link, std::string host,
+                  std::uint16_t port);
   outgoing_stream(const outgoing_stream&) = delete;
   outgoing_stream& operator=(const outgoing_stream&) = delete;
 
@@ -42,7 +43,7 @@ class outgoing_stream {
   // It is lost if it is still not proven, or if nothing of what was sent is acknowledged.
   void expire(std::int64_t now);
 
-  std::uint64_t link() const noexcept { return to_.link; }
+  std::uint64_t link() const noexcept { return link_; }
   // Returns when it was lost, by stream_home::events_so_far; nothing while it lives.
   std::optional<std::uint64_t> lost_at() const noexcept { return lost_at_; }
   bool is_alive() const noexcept { return phase_ != phase::ended; }
@@ -80,7 +81,9 @@ class outgoing_stream {
 
   stream_home& home_;
   peer_id id_;
-  stream_address to_;
+  std::uint64_t link_;
+  std::string host_;
+  std::uint16_t port_;
   unique_fd socket_;
   phase phase_ = phase::connecting;
   bool given_up_ = false;

@@ -41,14 +41,16 @@ stream_link::~stream_link() {
 
 status stream_link::open() {
   if (auto opened = home_.events.open(); !opened.ok()) return opened;
-  auto listener = listen_on(options_.address, 0);
-  if (!listener) return listener.error();
-  listener_ = std::move(*listener);
-  if (!home_.events.add(listener_.get(), stream_kind::listener, 0, false))
-    return {errc::over_limit, std::string("watching a socket: ") + std::strerror(errno)};
-  const auto host = ip_of(listener_.get());
-  address_ = to_string(
-      stream_address{.link = home_.own.link, .port = port_of(listener_.get()), .host = host});
+  if (auto listens = listen(); !listens.ok()) return listens;
+  stream_address address{
+      .link = home_.own.link, .port = port_of(listeners_.front().get()), .hosts = {}};
+  for (std::uint32_t rail = 0; rail < listeners_.size(); ++rail) {
+    const auto listener = listeners_[rail].get();
+    if (!home_.events.add(listener, stream_kind::listener, rail, false))
+      return {errc::over_limit, std::string("watching a socket: ") + std::strerror(errno)};
+    address.hosts.push_back(ip_of(listener));
+  }
+  address_ = to_string(address);
   return {};
 }
 
@@ -62,7 +64,8 @@ expected<peer_id> stream_link::connect(std::string_view address, reach) {
   if (!where)
     return fail(errc::unavailable, "connecting to a peer: " + where.error().message());
   const auto peer = static_cast<peer_id>(outgoing_.size());
-  auto& stream = outgoing_.emplace_back(home_, peer, *where);
+  auto& stream = outgoing_.emplace_back(home_, peer, where->link, where->hosts[rail_to(*where)],
+                                        where->port);
   flush_queued_.push_back(false);
   stream.connect();
   auto left = notices_most;
@@ -121,7 +124,7 @@ unsigned stream_link::progress() {
 unsigned stream_link::handle(const stream_event& event) {
   switch (event.kind) {
     case stream_kind::listener:
-      return accept_some();
+      return accept_some(event.index);
     case stream_kind::timer:
       expire();
       return 1;
@@ -137,17 +140,18 @@ unsigned stream_link::handle(const stream_event& event) {
   return 0;
 }
 
-unsigned stream_link::accept_some() {
+unsigned stream_link::accept_some(std::uint32_t rail) {
   unsigned happened = 0;
   for (; happened < accepted_per_turn; ++happened) {
     const auto now = steady_now();
     if (!room_.may_accept(now)) {
-      home_.events.pause(listener_.get(), stream_kind::listener, 0);
+      for (std::uint32_t each = 0; each < listeners_.size(); ++each)
+        home_.events.pause(listeners_[each].get(), stream_kind::listener, each);
       listener_paused_ = true;
       break;
     }
     unique_fd accepted(
-        ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        ::accept4(listeners_[rail].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!accepted) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         room_.accept_failed(now);
@@ -235,7 +239,7 @@ void stream_link::turn_away(slot from, stream_proof proof) {
 
 void stream_link::report_refused() {
   if (room_.report(refused_, steady_now()))
-    log::warn("port " + std::to_string(port_of(listener_.get())) +
+    log::warn("port " + std::to_string(port_of(listeners_.front().get())) +
               " of the data plane: " + std::to_string(refused_) +
               " connections refused that did not prove this run's key");
 }
@@ -247,7 +251,8 @@ void stream_link::expire() {
   for (const auto at : late_) turn_away(at, stream_proof::waiting);
   for (auto& stream : outgoing_) stream.expire(now);
   if (std::exchange(listener_paused_, false))
-    home_.events.watch(listener_.get(), stream_kind::listener, 0, false);
+    for (std::uint32_t rail = 0; rail < listeners_.size(); ++rail)
+      home_.events.watch(listeners_[rail].get(), stream_kind::listener, rail, false);
   report_refused();
   home_.events.set_timer(std::nullopt);
   set_timer();
@@ -330,7 +335,7 @@ bool stream_link::arm() {
 }
 
 void stream_link::close(std::uint32_t flush_ms_max) {
-  if (!listener_) return;
+  if (listeners_.empty()) return;
   const auto until = steady_now() + flush_ms_max * ms_ns;
   const auto waits = [this] {
     return std::any_of(outgoing_.begin(), outgoing_.end(), [](const outgoing_stream& stream) {
@@ -339,7 +344,7 @@ void stream_link::close(std::uint32_t flush_ms_max) {
   };
   // Nobody takes what still comes.
   home_.events.set_timer(std::nullopt);
-  home_.events.remove(listener_.get());
+  for (const auto& listener : listeners_) home_.events.remove(listener.get());
   for (const auto& stream : incoming_)
     if (stream && stream->is_alive()) home_.events.remove(stream->socket());
   while (waits() && steady_now() < until) {
@@ -357,7 +362,7 @@ void stream_link::close(std::uint32_t flush_ms_max) {
   home_.sent.clear();
   home_.lost.clear();
   home_.frames_lost.clear();
-  listener_.reset();
+  listeners_.clear();
 }
 
 expected<std::unique_ptr<link>> open_stream_link(const stream_options& options) {

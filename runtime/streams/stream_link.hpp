@@ -4,6 +4,8 @@
 // network is encrypted and authenticated (record_cipher.hpp).
 //
 // A connection carries frames one way, so two links that are connected to each other have two.
+// Links that have several addresses ("rails") use one for a connection: which follows from both
+// links, so that pairs are spread over all, and a connection that is made again takes the next.
 // A frame is its header and its payload, one after the other; a bundle is its frames. One epoll
 // instance per link. What a link owes and is owed is in runtime/transport/link.hpp.
 #pragma once
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/base/secret.hpp"
 #include "runtime/base/status.hpp"
@@ -20,9 +23,9 @@
 namespace tidegate::runtime {
 
 struct stream_options {
-  // At which other hosts reach this one, and the only address where the link listens: an IP
-  // address, or a name of one.
-  std::string address = "127.0.0.1";
+  // At which other hosts reach this one, and where alone the link listens: IP addresses, or
+  // names of such, of different networks. At least one.
+  std::vector<std::string> addresses{"127.0.0.1"};
   digest key{};         // of the run; the same at all links of a cluster
   bool sealed = false;  // likewise
   // A connection ends when bytes have gone unacknowledged for so long, and must be made and

@@ -45,11 +45,15 @@ class stream_link final : public link {
   // Strangers have the first slots, by their place in the room; who has proven itself moves on.
   using slot = std::uint32_t;
 
+  status listen();
+  status listen_at(std::uint16_t port);
+  // Returns which of the peer's addresses the next connection to it takes.
+  std::size_t rail_to(const stream_address& where) const;
   outgoing_stream& to(peer_id peer);
   void queue_flush(peer_id peer);
   unsigned flush_all();
   unsigned handle(const stream_event& event);
-  unsigned accept_some();
+  unsigned accept_some(std::uint32_t rail);
   void greet(unique_fd accepted);
   unsigned hear(slot from);
   unsigned hear_stranger(slot from);
@@ -69,7 +73,7 @@ class stream_link final : public link {
   stream_home home_;
   std::string address_;
   std::shared_ptr<memory_source> memory_ = std::make_shared<heap_source>();
-  unique_fd listener_;
+  std::vector<unique_fd> listeners_;  // by address
   bool listener_paused_ = false;
   stranger_room room_;
   std::uint64_t refused_ = 0;

@@ -23,7 +23,7 @@ using runtime::stream_address;
 using runtime::unique_fd;
 
 inline unique_fd call(const stream_address& address) {
-  const auto all = runtime::resolve(address.host, address.port);
+  const auto all = runtime::resolve(address.hosts.front(), address.port);
   auto connection = runtime::connect_to(**all, 5000);
   EXPECT_TRUE(connection) << connection.error().message();
   return connection ? std::move(*connection) : unique_fd();

@@ -244,6 +244,15 @@ TEST(bad_hosts, are_refused) {
   const std::string two = "hosts: {a: {address: x1}, b: {address: x2}}, ";
   EXPECT_EQ(with("shards: 1, hosts: {a: }"), "accepted") << "one host needs no address";
   EXPECT_EQ(with(two + "shards: 1", ", hosts: [b]"), "accepted");
+  EXPECT_EQ(with("hosts: {a: {address: [x1, y1]}, b: {address: x2}}"), "accepted");
+  EXPECT_THAT(with("hosts: {a: {address: [x1, x1]}}"),
+              HasSubstr("cluster.hosts.a.address: has 'x1' twice"));
+  EXPECT_THAT(with("hosts: {a: {address: [x1, 'y 1']}}"),
+              HasSubstr("cluster.hosts.a.address: has 'y 1', which is no address"));
+  EXPECT_THAT(with("hosts: {a: {address: []}}"),
+              HasSubstr("cluster.hosts.a.address: is empty"));
+  EXPECT_THAT(with("hosts: {a: {address: {}}}"),
+              HasSubstr("cluster.hosts.a.address: is a map"));
   EXPECT_THAT(with("hosts: {a b: {}}"), HasSubstr("'a b' is no host name"));
   EXPECT_THAT(with("hosts: {a: 1}"), HasSubstr("cluster.hosts.a: is a plain value"));
   EXPECT_THAT(with("hosts: {a: {adress: x}}"), HasSubstr("did you mean 'address'?"));

@@ -176,6 +176,10 @@ TEST(write_yaml, keeps_aggregators) {
 
 TEST(write_yaml, keeps_hosts) {
   expect_round_trip(hosts_yaml());
+  expect_round_trip(
+      "cluster: {name: c, shards: 1, hosts: {a: {address: [x1, 'fd00::1']}, b: {address: "
+      "x2}}}\n"
+      "jobs: {j: {workers: 1, command: [w]}}\n");
   expect_round_trip(hosts_yaml(), {"cluster.hosts.a.rack=r1", "jobs.j.aggregators=per_rack"});
   expect_round_trip(hosts_yaml(), {"cluster.coordinator_host=c", "cluster.transport=rdma"});
 }

@@ -178,13 +178,16 @@ TEST(environment, wildcard_addresses_are_reached_at_the_coordinators_host) {
 }
 
 TEST(environment, names_the_host_of_a_process) {
-  const auto spec = *parse_cluster(hosts_yaml(), "c.yaml", {});
+  auto spec = *parse_cluster(hosts_yaml(), "c.yaml", {});
   auto process = node(process_role::shard);
   process.host = "b";
-  const auto all = child_environment({}, spec, process, identity);
+  auto all = child_environment({}, spec, process, identity);
   EXPECT_EQ(all.at("TIDEGATE_HOST"), "b");
   EXPECT_EQ(all.at("TIDEGATE_ADDRESS"), "10.0.0.2");
   EXPECT_EQ(all.at("TIDEGATE_COORDINATOR"), "10.0.0.1:4711");
+  spec.hosts[1].rails = {"10.1.0.2", "fd00::2"};
+  all = child_environment({}, spec, process, identity);
+  EXPECT_EQ(all.at("TIDEGATE_ADDRESS"), "10.0.0.2,10.1.0.2,fd00::2");
 }
 
 TEST(find_program, looks_beside_then_in_path) {

@@ -140,7 +140,8 @@ TEST_F(hostile_streams, who_listens_and_proves_nothing_is_given_up_in_time) {
   const auto listener = listen_on("127.0.0.1", 0);
   ASSERT_TRUE(listener);
   open({.silent_ms = 200});
-  const stream_address silent{.link = 1, .port = port_of(listener->get()), .host = "127.0.0.1"};
+  const stream_address silent{
+      .link = 1, .port = port_of(listener->get()), .hosts = {"127.0.0.1"}};
   ASSERT_TRUE(a->connect(to_string(silent)));
   ASSERT_TRUE(until([&] { return at_a.lost.size() == 1; }));
   EXPECT_THAT(at_a.lost_why[0].message(), testing::HasSubstr("proves nothing"));

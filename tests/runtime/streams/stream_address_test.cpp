@@ -6,8 +6,10 @@ namespace tidegate::runtime {
 namespace {
 
 TEST(stream_address, comes_back_from_its_text) {
-  for (const auto* host : {"10.0.0.1", "fd00::1", "::1"}) {
-    const stream_address address{.link = 0xfedc'ba98'7654'3210, .port = 65'535, .host = host};
+  const std::vector<std::vector<std::string>> all{
+      {"10.0.0.1"}, {"fd00::1"}, {"::1"}, {"10.0.0.1", "fd00::1", "10.1.0.1"}};
+  for (const auto& hosts : all) {
+    const stream_address address{.link = 0xfedc'ba98'7654'3210, .port = 65'535, .hosts = hosts};
     const auto parsed = parse_stream_address(to_string(address));
     ASSERT_TRUE(parsed) << to_string(address);
     EXPECT_EQ(*parsed, address);
@@ -17,7 +19,8 @@ TEST(stream_address, comes_back_from_its_text) {
 TEST(stream_address, refuses_what_is_none) {
   for (const auto* text :
        {"", "stream:", "stream:0000000000000001", "stream:0000000000000001:7",
-        "stream:0000000000000001:7:", "stream:0000000000000000:7:10.0.0.1",
+        "stream:0000000000000001:7:", "stream:0000000000000001:7:10.0.0.1,",
+        "stream:0000000000000001:7:,10.0.0.1", "stream:0000000000000000:7:10.0.0.1",
         "stream:0000000000000001:0:10.0.0.1", "stream:0000000000000001:65536:10.0.0.1",
         "stream:000000000000000g:7:10.0.0.1", "stream:1:7:10.0.0.1",
         "loopback:0000000000000001:7:10.0.0.1"})
