@@ -95,12 +95,10 @@ status shard_store::add_table(const policies::open_table_call& table,
           runtime::rules_of_process().check(optimizer, runtime::plugin_rules::steps::elements);
       !known.ok())
     return known;
-  if (auto room = memory_.add_table(table.table, chunks,
-                                    {.workers = options.workers,
-                                     .members = options.members,
-                                     .copies = 1 + arrays + options.keeps});
-      !room.ok())
-    return room;
+  const table_sizes sizes{.workers = options.workers,
+                          .members = options.members,
+                          .copies = 1 + arrays + options.keeps};
+  if (auto room = memory_.add_table(table.table, chunks, sizes); !room.ok()) return room;
   auto added = check_inputs(options.inputs);
   if (added.ok() && options.replicated) added = add_sums(table.table, chunks);
   if (added.ok())

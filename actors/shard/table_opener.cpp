@@ -27,7 +27,7 @@ void table_opener::open(const policies::open_table_call& call, const store_optio
   opening_ = std::make_unique<opening>(opening{.call = call,
                                                .chunks = next_slots(call),
                                                .restored = {},
-                                               .made = 0,
+                                               .ready = 0,
                                                .done = std::move(done)});
   if (auto added = memory_.add_table(call, opening_->chunks, options); !added.ok())
     return end(added);
@@ -36,11 +36,11 @@ void table_opener::open(const policies::open_table_call& call, const store_optio
 }
 
 void table_opener::go_on() {
-  if (auto made = make_some(); !made.ok()) {
+  if (auto result = make_some(); !result.ok()) {
     memory_.forget_table(opening_->call.table);
-    return end(made);
+    return end(result);
   }
-  if (opening_->made == opening_->chunks.size()) return end({});
+  if (opening_->ready == opening_->chunks.size()) return end({});
   TIDEGATE_RARE("shard: a table is opened in many turns");
   home_.after_progress(*this);
 }
@@ -48,11 +48,11 @@ void table_opener::go_on() {
 // The first chunk in any case.
 status table_opener::make_some() {
   std::uint64_t bytes = 0;
-  auto& [call, chunks, restored, made, done] = *opening_;
-  while (made < chunks.size() && (bytes == 0 || bytes < home_.limits().opening_bytes)) {
-    const auto& chunk = chunks[made];
+  auto& [call, chunks, restored, ready, done] = *opening_;
+  while (ready < chunks.size() && (bytes == 0 || bytes < home_.limits().opening_bytes)) {
+    const auto& chunk = chunks[ready];
     if (auto result = make(chunk); !result.ok()) return result;
-    ++made;
+    ++ready;
     bytes += chunk.elements * sizeof(float);
     if (call.rows.dim > 0) break;  // of which a checkpoint may have any number
   }

@@ -45,7 +45,7 @@ class table_opener final : private continuation {
     policies::open_table_call call;
     std::vector<policies::owned_chunk> chunks;
     std::vector<shard_memory::chunk_progress> restored;  // of the first chunks
-    std::size_t made = 0;                                // chunks
+    std::size_t ready = 0;                               // chunks
     completion done;
   };
 

@@ -43,11 +43,10 @@ void shard_process::stop(bool rests) {
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
-  if (!store_.has_job(call.token)) {
+  if (store_.open_job(call.token, call.consistency.kind == policies::consistency_kind::bsp)) {
     world_.check.open_job(call.token, call.name);
     if (call.epoch != 0) serves_since(call.epoch);
     folders_[call.token] = world_.folder(call.name);
-    store_.open_job(call.token, call.consistency.kind == policies::consistency_kind::bsp);
   }
   return shell_.open_job(call);
 }

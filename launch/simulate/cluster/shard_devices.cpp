@@ -1,8 +1,10 @@
-// What a simulated shard's memory does at once on the host, and a device some time later.
+// How a simulated shard opens tables, and what its memory does at once on the host and a device
+// some time later.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "actors/shard/new_chunk.hpp"
 #include "launch/simulate/cluster/shard_memory.hpp"
 #include "runtime/base/planted.hpp"
 
@@ -121,6 +123,67 @@ void shard_memory::leave_sum(const effects::apply& step, const region& sum) {
     std::copy(sum->begin(), sum->end(), sum_room(slot, clock).begin());
   };
   device_ ? device_->begin(leave) : leave();
+}
+
+bool shard_memory::open_job(std::uint64_t job, bool is_bsp) {
+  return jobs_.try_emplace(job, job_options{.is_bsp = is_bsp, .cut_clocks = {}}).second;
+}
+
+runtime::status shard_memory::make_chunk(const policies::open_table_call& table,
+                                         const policies::owned_chunk& chunk) {
+  if (endpoint_.has_rows(chunk.slot)) return {};
+  const auto initial = endpoint_.parameters(chunk.slot, 0).values();
+  actors::write_initial(table, chunk, initial);
+  if (!device_) return {};
+  std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
+  chunks_.at(chunk.slot).shown[0] = true;
+  land(chunk.slot, 0);
+  return {};
+}
+
+void shard_memory::table_opened(const policies::open_table_call& table,
+                                std::span<const policies::owned_chunk> chunks) {
+  if (follows_) return;
+  for (const auto& chunk : chunks) tell_opened(table, chunk.slot);
+}
+
+void shard_memory::tell_opened(const policies::open_table_call& table, std::uint32_t slot) {
+  const auto shown = endpoint_.parameters(slot, 0);
+  const auto values = endpoint_.has_rows(slot) ? shown.values() : parameters(slot, 0);
+  const auto has = shell_.core().snapshots().progress(slot);
+  const auto served = endpoint_.served_of(slot, values);
+  const auto chunk = endpoint_.chunk_of(slot);
+  auto& check = world_.check;
+  if (check.is_out(owner_.id()))
+    check.promoted_late(owner_.id(), table.token, table.table, chunk, has, served);
+  else if (table.restore.number == 0)
+    check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
+                     values, rows_of(slot, values));
+  else
+    check.restore_chunk(table.token, table.table, table.name, chunk, has.ranks, served);
+}
+
+runtime::expected<shard_memory::chunk_progress> shard_memory::restore(
+    const policies::checkpoint_reader& from, std::size_t table, runtime::storage& folder,
+    const policies::owned_chunk& chunk) {
+  auto& state = chunks_.at(chunk.slot);
+  const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
+  const chunk_progress progress{stored.version, stored.ranks};
+  if (endpoint_.has_rows(chunk.slot)) {
+    if (auto read = endpoint_.rows().restore(from, table, folder, chunk); !read.ok())
+      return runtime::fail(std::move(read));
+    return progress;
+  }
+  std::vector<float>* const arrays[] = {&state.state1, &state.state2};
+  const auto values = room(chunk.slot, 0, false);
+  for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
+    const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
+    if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
+      return runtime::fail(std::move(read));
+  }
+  land(chunk.slot, 0);
+  state.powers = {stored.beta1_power, stored.beta2_power};
+  return progress;
 }
 
 }  // namespace tidegate::sim

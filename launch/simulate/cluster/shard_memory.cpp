@@ -57,44 +57,6 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
   return {};
 }
 
-runtime::status shard_memory::make_chunk(const policies::open_table_call& table,
-                                         const policies::owned_chunk& chunk) {
-  if (endpoint_.has_rows(chunk.slot)) return {};
-  const auto initial = endpoint_.parameters(chunk.slot, 0).values();
-  actors::write_initial(table, chunk, initial);
-  if (!device_) return {};
-  std::copy(initial.begin(), initial.end(), parameters(chunk.slot, 0).begin());
-  chunks_.at(chunk.slot).shown[0] = true;
-  land(chunk.slot, 0);
-  return {};
-}
-
-void shard_memory::table_opened(const policies::open_table_call& table,
-                                std::span<const policies::owned_chunk> chunks) {
-  if (follows_) return;
-  for (const auto& chunk : chunks) {
-    if (table.restore.number == 0)
-      note_opened(table, chunk.slot);
-    else
-      tell_restored(chunk.slot);
-  }
-}
-
-void shard_memory::note_opened(const policies::open_table_call& table,
-                               std::uint32_t slot) const {
-  const auto first = endpoint_.parameters(slot, 0);
-  const auto values = first.values();
-  const auto chunk = endpoint_.chunk_of(slot);
-  auto& check = world_.check;
-  if (check.is_out(owner_.id()))
-    check.promoted_late(owner_.id(), table.token, table.table, chunk,
-                        shell_.core().snapshots().progress(slot),
-                        endpoint_.served_of(slot, values));
-  else
-    check.open_chunk(table.token, table.table, table.name, chunk, chunks_.at(slot).optimizer,
-                     values, rows_of(slot, values));
-}
-
 void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) {
   auto& check = world_.check;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
@@ -122,21 +84,6 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
   }
 }
 
-void shard_memory::tell_restored(std::uint32_t slot) {
-  const auto shown = endpoint_.parameters(slot, 0);
-  const auto values = endpoint_.has_rows(slot) ? shown.values() : parameters(slot, 0);
-  const auto has = shell_.core().snapshots().progress(slot);
-  const auto& state = chunks_.at(slot);
-  const auto table = endpoint_.table_of(slot);
-  const auto chunk = endpoint_.chunk_of(slot);
-  if (world_.check.is_out(owner_.id()))
-    world_.check.promoted_late(owner_.id(), state.job, table, chunk, has,
-                               endpoint_.served_of(slot, values));
-  else
-    world_.check.restore_chunk(state.job, table, state.about.table, chunk, has.ranks,
-                               endpoint_.served_of(slot, values));
-}
-
 void shard_memory::tell_applied(const effects::apply& step, updates with,
                                 std::span<const float> after) {
   const auto job = chunks_.at(step.slot).job;
@@ -147,29 +94,6 @@ void shard_memory::tell_applied(const effects::apply& step, updates with,
   world_.check.applied(
       job, table, chunk, std::move(with), after, owner_.id(),
       {.contributors = step.contributors, .squares = step.squares.value_or(0.0)});
-}
-
-runtime::expected<shard_memory::chunk_progress> shard_memory::restore(
-    const policies::checkpoint_reader& from, std::size_t table, runtime::storage& folder,
-    const policies::owned_chunk& chunk) {
-  auto& state = chunks_.at(chunk.slot);
-  const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
-  const chunk_progress progress{stored.version, stored.ranks};
-  if (endpoint_.has_rows(chunk.slot)) {
-    if (auto read = endpoint_.rows().restore(from, table, folder, chunk); !read.ok())
-      return runtime::fail(std::move(read));
-    return progress;
-  }
-  std::vector<float>* const arrays[] = {&state.state1, &state.state2};
-  const auto values = room(chunk.slot, 0, false);
-  for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
-    const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
-    if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
-      return runtime::fail(std::move(read));
-  }
-  land(chunk.slot, 0);
-  state.powers = {stored.beta1_power, stored.beta2_power};
-  return progress;
 }
 
 actors::shard_memory::description shard_memory::describe(std::uint32_t slot) const {

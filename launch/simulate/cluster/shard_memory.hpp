@@ -30,8 +30,8 @@ class shard_memory final : public actors::shard_memory {
 
   // The checkpoint of this number is of this clock, for an image of it to be compared with.
   void expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock);
-  void open_job(std::uint64_t job, bool is_bsp) { jobs_[job].is_bsp = is_bsp; }
-  bool has_job(std::uint64_t job) const { return jobs_.contains(job); }
+  // Returns false if it was opened before.
+  bool open_job(std::uint64_t job, bool is_bsp);
   bool is_bsp(std::uint64_t job) const { return jobs_.at(job).is_bsp; }
   // Whether its steps repeat those of a primary.
   void set_follows(bool follows) noexcept { follows_ = follows; }
@@ -48,7 +48,6 @@ class shard_memory final : public actors::shard_memory {
                             const actors::store_options& options) override;
   runtime::status make_chunk(const policies::open_table_call& table,
                              const policies::owned_chunk& chunk) override;
-  void forget_table(std::uint32_t) override {}
   void table_opened(const policies::open_table_call& table,
                     std::span<const policies::owned_chunk> chunks) override;
   void discard(std::uint32_t table) override {
@@ -118,7 +117,6 @@ class shard_memory final : public actors::shard_memory {
   runtime::status apply_rows(const effects::apply& step, inputs from);
   double measure_rows(const effects::measure& step, inputs from);
   void tell_applied(const effects::apply& step, updates with, std::span<const float> after);
-  void tell_restored(std::uint32_t slot);
   // What the checker has of the rows of a part; nothing of a chunk of a dense table.
   std::optional<row_model> rows_of(std::uint32_t slot,
                                    std::span<const float> first_values) const {
@@ -126,7 +124,7 @@ class shard_memory final : public actors::shard_memory {
     if (about.rows.dim == 0) return std::nullopt;
     return row_model(about.rows, about.shape.front(), endpoint_.ids_of(slot), first_values);
   }
-  void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
+  void tell_opened(const policies::open_table_call& table, std::uint32_t slot);
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
   // The parameters of a slot, as its device or the host has them; and to be written as a whole.
   std::span<float> parameters(std::uint32_t slot, std::uint32_t version_buffer);
