@@ -1,10 +1,14 @@
 #include "launch/agents/peer_survey.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <sys/eventfd.h>
 #include <utility>
 
 #include "policies/placement/hosts.hpp"
 #include "policies/protocol/handshake.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/base/service_thread.hpp"
 
 namespace tidegate::launch {
@@ -72,36 +76,35 @@ void peer_survey::join_ended() {
   });
 }
 
-// A port that is free at the first address may be in use at another.
+// At one port everywhere, as links of processes do (runtime/streams/stream_rails.cpp), and
+// without an address that the host does not have now, if it has another.
 peer_survey::result peer_survey::listen(std::uint32_t number) const {
   const auto* own = policies::host_of_agent(spec_, own_);
   auto addresses = own == nullptr ? std::vector<std::string>() : policies::addresses_of(*own);
   if (addresses.empty()) addresses.emplace_back();
   result done{.report = {.number = number, .step = survey_step::listen}};
   auto& [report, doors] = done;
-  for (int left = ports_tried; left > 0; --left) {
+  for (int left = ports_tried; left > 0 && doors.size() < addresses.size(); --left) {
     doors.clear();
     report.port = 0;
+    bool is_taken = false;
     for (const auto& address : addresses) {
       auto opened = links_.listen(address, report.port, options_);
-      if (!opened) {
-        report.why = opened.error().message();
-        break;
+      if (opened) {
+        report.port = (*opened)->port();
+        doors.push_back(std::move(*opened));
+        continue;
       }
-      report.port = (*opened)->port();
-      doors.push_back(std::move(*opened));
+      report.why = opened.error().message();
+      is_taken |= report.why.ends_with(std::strerror(EADDRINUSE));
     }
-    if (doors.size() == addresses.size()) {
-      report.why.clear();
-      return done;
-    }
-    if (doors.empty()) break;
+    if (!is_taken || doors.empty()) break;
   }
-  doors.clear();
-  report.port = 0;
+  if (!doors.empty()) report.why.clear();
   return done;
 }
 
+// A host is reached if one of its addresses is: processes do without the others.
 peer_survey::result peer_survey::reach(const task& of) const {
   const auto& step = of.step;
   std::vector<policies::peer_place> places;
@@ -109,14 +112,17 @@ peer_survey::result peer_survey::reach(const task& of) const {
     if (const auto* host = policies::host_of_agent(spec_, peer.host); host != nullptr)
       for (const auto& address : policies::addresses_of(*host))
         places.push_back({.host = peer.host, .address = address, .port = peer.port});
+  const auto failed = links_.reach(places, options_.token, of.stop.get());
   result done{.report = {.number = step.number, .step = survey_step::reach}};
-  // Of several addresses of a host the first that is not reached.
-  for (const auto& peer : links_.reach(places, options_.token, of.stop.get())) {
-    auto& unreached = done.report.unreached;
-    if (!unreached.empty() && unreached.back().host == peer.host) continue;
-    const bool is_first = policies::host_of_agent(spec_, peer.host)->address == peer.address;
-    unreached.push_back(
-        {.host = peer.host, .why = is_first ? peer.why : peer.address + " " + peer.why});
+  auto& unreached = done.report.unreached;
+  for (const auto& peer : failed) {
+    const auto is_of_host = [&](const auto& each) { return each.host == peer.host; };
+    const auto* host = policies::host_of_agent(spec_, peer.host);
+    if (std::ranges::count_if(failed, is_of_host) < std::ranges::count_if(places, is_of_host))
+      runtime::log::warn("host " + host->name + " is not reached by " + peer.address + " " +
+                         peer.why + "; the others go by its other addresses");
+    else if (unreached.empty() || unreached.back().host != peer.host)
+      unreached.push_back({.host = peer.host, .why = peer.why});
   }
   return done;
 }

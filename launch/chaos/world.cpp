@@ -18,14 +18,18 @@ namespace {
 
 status set_host(const policies::host_spec& host, const std::vector<std::string>& interfaces,
                 bool up, chaos_log& log) {
+  status result;
   for (const auto& interface : interfaces) {
     const auto now = runtime::unix_now();
-    if (auto set = set_interface(host, interface, up); !set.ok()) return set;
-    const auto line = host.name + " interface " + interface;
-    if (auto noted = log.append(now, up ? "heal" : "partition", line); !noted.ok())
-      return noted;
+    auto set = set_interface(host, interface, up);
+    if (set.ok())
+      set = log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
+    if (result.ok()) result = std::move(set);
   }
-  return {};
+  // A host is not left half cut off.
+  if (!result.ok() && !up)
+    for (const auto& interface : interfaces) (void)set_interface(host, interface, true);
+  return result;
 }
 
 void stay(std::uint64_t ms, launch::signal_source& signals) {

@@ -34,7 +34,7 @@ struct stream_options {
   stranger_limits strangers{.strangers_max = 64};  // as many descriptors at most
 };
 
-// Errors: unavailable (the address is not of this host), over_limit (no descriptor is left).
+// Errors: unavailable (no address is of this host), over_limit (no descriptor is left).
 expected<std::unique_ptr<link>> open_stream_link(const stream_options& options);
 
 }  // namespace tidegate::runtime

@@ -46,7 +46,6 @@ class stream_link final : public link {
   using slot = std::uint32_t;
 
   status listen();
-  status listen_at(std::uint16_t port);
   // Returns which of the peer's addresses the next connection to it takes.
   std::size_t rail_to(const stream_address& where) const;
   outgoing_stream& to(peer_id peer);
