@@ -36,31 +36,8 @@ runtime::expected<std::unique_ptr<shard_store>> shard_store::on_device(
   return store;
 }
 
-// With the first table of rows.
-status shard_store::open_device_rows() {
-  if (!device_ || tried_device_rows_) return {};
-  tried_device_rows_ = true;
-  auto on_device = rows_on_device::make(*device_, memory_, work_, bytes_for_rows_);
-  if (on_device) {
-    device_rows_ = std::move(*on_device);
-    rows().set_engines(&device_rows_->engines());
-    return {};
-  }
-  if (on_device.error().code() != runtime::errc::invalid_argument) return on_device.error();
-  runtime::log::info("rows of tables stay in memory of the host: " +
-                     on_device.error().message());
-  return {};
-}
-
 shard_store::~shard_store() {
   if (device_rows_) device_rows_->stop();
-}
-
-std::vector<std::string> shard_store::accounts_of_rows() const {
-  auto lines = rows().accounts();
-  if (!device_rows_) return lines;
-  if (auto line = device_rows_->account(); !line.empty()) lines.push_back(std::move(line));
-  return lines;
 }
 
 status shard_store::poll() {
@@ -93,8 +70,10 @@ status shard_store::add_table(const policies::open_table_call& table,
   }
   if (auto known =
           runtime::rules_of_process().check(optimizer, runtime::plugin_rules::steps::elements);
-      !known.ok())
+      !known.ok()) {
+    memory_.use_up(table.table, chunks);
     return known;
+  }
   const table_sizes sizes{.workers = options.workers,
                           .members = options.members,
                           .copies = 1 + arrays + options.keeps};
@@ -108,7 +87,7 @@ status shard_store::add_table(const policies::open_table_call& table,
                                 .keeps_sums = options.replicated,
                                 .reads_on_host = options.replicated || options.clip_norm > 0,
                                 .optimizer = table.optimizer});
-  if (!added.ok()) memory_.forget_table(table.table);
+  if (!added.ok()) forget_table(table.table);
   return added;
 }
 
@@ -124,29 +103,15 @@ status shard_store::make_chunk(const policies::open_table_call& table,
   return engine_->make_chunk(chunk.slot);
 }
 
+void shard_store::forget_table(std::uint32_t table) {
+  discard(table);
+  memory_.forget_table(table);
+}
+
 void shard_store::discard(std::uint32_t table) {
   memory_.discard(table);
   engine_->discard(table);
   if (sum_places_.contains(table)) sums_.discard(sum_places_.at(table));
-}
-
-status shard_store::add_rows(const policies::open_table_call& table,
-                             std::span<const policies::owned_chunk> chunks,
-                             const store_options& options) {
-  for (const auto& chunk : chunks) {
-    auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
-    state.table = table.table;
-    state.about = describe_new(table, chunk);
-  }
-  if (auto opened = open_device_rows(); !opened.ok()) return opened;
-  auto added = memory_.add_rows(table, chunks, options.reduce,
-                                policies::clip_norm_of(options.clip_norm, table.optimizer.kind),
-                                options.keeps);
-  if (added.ok() && device_rows_ && !chunks.empty() && !rows().has_engine(chunks.front().slot))
-    runtime::log::info("table " + table.name +
-                       ": its rows stay in memory of the host, as they lie in a file, are "
-                       "evicted by l2, or are stepped by a plugin");
-  return added;
 }
 
 status shard_store::check_inputs(std::uint32_t inputs) const {
@@ -277,21 +242,6 @@ shard_memory::description shard_store::describe(std::uint32_t slot) const {
   result.about.beta1_power = powers.beta1;
   result.about.beta2_power = powers.beta2;
   return result;
-}
-
-std::span<const row_store::input> shard_store::batches_of(inputs from) {
-  batches_.clear();
-  for (const auto& input : from)
-    batches_.push_back({input.rank, memory_.payload_bytes(input.payload)});
-  return batches_;
-}
-
-status shard_store::apply_rows(const effects::apply& apply, inputs from) {
-  const auto before = device_rows_ ? device_rows_->last_queued() : 0;
-  auto applied = rows().apply(apply, batches_of(from));
-  if (rows().has_engine(apply.slot))
-    for (const auto& input : from) device_rows_->keep(input.payload, before);
-  return applied;
 }
 
 status shard_store::apply(const effects::apply& apply, inputs from) {

@@ -52,7 +52,7 @@ class shard_store final : public shard_memory {
                             const store_options& options) override;
   runtime::status make_chunk(const policies::open_table_call& table,
                              const policies::owned_chunk& chunk) override;
-  void forget_table(std::uint32_t table) override { memory_.forget_table(table); }
+  void forget_table(std::uint32_t table) override;
   void discard(std::uint32_t table) override;
   runtime::expected<chunk_progress> restore(const policies::checkpoint_reader& from,
                                             std::size_t table, runtime::storage& folder,

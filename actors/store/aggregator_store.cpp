@@ -15,10 +15,6 @@ status aggregator_store::add_table(std::uint32_t table,
       sizes.has_gaps ? runtime::kernels::gaps::possible : runtime::kernels::gaps::none,
       sizes.reduce, sizes.reduce_rule};
   const runtime::optimizer_options reduced{.reduce = rule.by, .reduce_rule = rule.rule};
-  if (auto known =
-          runtime::rules_of_process().check(reduced, runtime::plugin_rules::steps::elements);
-      !known.ok())
-    return known;
   for (const auto& chunk : chunks) {
     chunks_.push_back({.table = table,
                        .offset = bytes,
@@ -26,6 +22,12 @@ status aggregator_store::add_table(std::uint32_t table,
                        .rule = rule,
                        .prepared = std::vector<bool>(version_buffers)});
     bytes += chunk.elements * sizeof(float);
+  }
+  if (auto known =
+          runtime::rules_of_process().check(reduced, runtime::plugin_rules::steps::elements);
+      !known.ok()) {
+    memory_.use_up(table, chunks);
+    return known;
   }
   auto all = sizes;
   all.copies += version_buffers;

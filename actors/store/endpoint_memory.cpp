@@ -75,6 +75,12 @@ status endpoint_memory::add_table(std::uint32_t table,
   return {};
 }
 
+void endpoint_memory::use_up(std::uint32_t table,
+                             std::span<const policies::owned_chunk> chunks) {
+  for (const auto& chunk : chunks)
+    chunks_.push_back({.table = table, .first = chunk.first, .offset = 0, .elements = 0});
+}
+
 void endpoint_memory::discard(std::uint32_t table) {
   const auto at = tables_.find(table);
   if (at == tables_.end()) return;
@@ -87,10 +93,8 @@ status endpoint_memory::add_rows(const policies::open_table_call& table,
                                  std::span<const policies::owned_chunk> chunks,
                                  policies::reduce_kind reduce, float clip_norm,
                                  std::uint32_t keeps) {
-  for (const auto& chunk : chunks) {
-    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
-    chunks_.push_back({.table = table.table, .first = chunk.first, .offset = 0, .elements = 0});
-  }
+  TIDEGATE_ASSERT(chunks.empty() || chunks.front().slot == chunks_.size(), "slots are dense");
+  use_up(table.table, chunks);  // what is to be known of them the rows know
   return rows_.add_table(table, chunks, reduce, clip_norm, keeps);
 }
 

@@ -84,8 +84,14 @@ class endpoint_memory final : public ingress_memory {
                          const runtime::buffer& into) override {
     return rows_.answer(slot, version_buffer, request, into);
   }
-  // What else its owner needs could not be had; the room stays taken.
-  void forget_table(std::uint32_t table) { tables_.erase(table); }
+  // What else its owner needs could not be had: its memory is given back, not its address
+  // space.
+  void forget_table(std::uint32_t table) {
+    discard(table);
+    tables_.erase(table);
+  }
+  // The slots of a table that cannot be made are used up all the same.
+  void use_up(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
   // shard_memory::discard(), of parameters.
   void discard(std::uint32_t table);
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
