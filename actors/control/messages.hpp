@@ -12,6 +12,7 @@
 #include <caf/type_id.hpp>
 #include <caf/typed_actor.hpp>
 
+#include "actors/control/status_messages.hpp"
 #include "actors/control/table_options_message.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "policies/model/cluster_status.hpp"
@@ -165,48 +166,9 @@ auto inspect(Inspector& f, worker_hello& x) {
            x.address);
 }
 template <class Inspector>
-auto inspect(Inspector& f, worker_progress& x) {
-  return f(caf::meta::type_name("tidegate::worker_progress"), x.clock, x.clocks_total, x.epoch,
-           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied);
-}
-template <class Inspector>
 auto inspect(Inspector& f, table_request& x) {
   return f(caf::meta::type_name("tidegate::table_request"), x.job, x.spec, x.options_given,
            x.optimizer_given);
-}
-template <class Inspector>
-auto inspect(Inspector& f, job_status& x) {
-  return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
-           x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
-           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
-           x.checkpoint_clock, x.last_checkpoint, x.seconds, x.metrics, x.parameters_sha256);
-}
-template <class Inspector>
-auto inspect(Inspector& f, cluster_event& x) {
-  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.subject, x.detail);
-}
-template <class Inspector>
-auto inspect(Inspector& f, wait_status& x) {
-  return f(caf::meta::type_name("tidegate::wait_status"), x.waiter, x.awaited, x.seconds);
-}
-template <class Inspector>
-auto inspect(Inspector& f, process_name& x) {
-  return f(caf::meta::type_name("tidegate::process_name"), x.role, x.job, x.index);
-}
-template <class Inspector>
-auto inspect(Inspector& f, condemned_process& x) {
-  return f(caf::meta::type_name("tidegate::condemned_process"), x.name, x.incarnation,
-           x.reason);
-}
-template <class Inspector>
-auto inspect(Inspector& f, unreachable_peer& x) {
-  return f(caf::meta::type_name("tidegate::unreachable_peer"), x.address, x.for_ns);
-}
-template <class Inspector>
-auto inspect(Inspector& f, cluster_status& x) {
-  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.incarnation,
-           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
 }
 
 }  // namespace tidegate::policies
@@ -234,6 +196,7 @@ using hosted_members = std::vector<policies::hosted_member>;
 using grants = std::vector<policies::table_grant>;
 using unreachable_peers = std::vector<policies::unreachable_peer>;
 using chunk_clocks = std::vector<policies::chunk_clock>;
+using closed_arrivals = std::vector<policies::job_arrivals>;
 
 }  // namespace tidegate::actors
 
@@ -295,6 +258,10 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::unreachable_peers))
 CAF_ADD_ATOM(tidegate, tidegate::actors, unreachable_atom, "unreach")
 CAF_ADD_ATOM(tidegate, tidegate::actors, mirrored_atom, "mirrored")
 CAF_ADD_ATOM(tidegate, tidegate::actors, kept_atom, "kept")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::job_arrivals))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::rank_arrivals))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::closed_arrivals))
+CAF_ADD_ATOM(tidegate, tidegate::actors, arrivals_atom, "arrivals")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -322,6 +289,8 @@ using coordinator_actor = caf::typed_actor<
                     std::uint32_t>::with<done_atom>,
     // A member, named by the address of its link, cannot reach these peers.
     caf::reacts_to<unreachable_atom, std::uint64_t, std::string, unreachable_peers>,
+    // A shard or aggregator, named by the address of its link, says when pushes came in.
+    caf::reacts_to<arrivals_atom, std::uint64_t, std::string, closed_arrivals>,
     // The coordinator's own, while connections to members are broken.
     caf::reacts_to<look_atom>,
     // The coordinator's own, when a manifest is written, or could not be.

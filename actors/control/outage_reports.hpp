@@ -1,5 +1,5 @@
-// Tells the coordinator which peers a member cannot reach (policies/reachability_judge). Any
-// thread.
+// Tells the coordinator which peers a member cannot reach (policies/reachability_judge), and
+// when pushes came in (policies/shard/arrival_book). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,13 @@ inline void report_outages(const std::shared_ptr<coordinator_locator>& coordinat
                            const unreachable_peers& peers) {
   if (coordinator)
     caf::anon_send(coordinator->now(), unreachable_atom::value, run, address, peers);
+}
+
+inline void tell_arrivals(const std::shared_ptr<coordinator_locator>& coordinator,
+                          std::uint64_t run, const std::string& address,
+                          const closed_arrivals& closed) {
+  if (coordinator)
+    caf::anon_send(coordinator->now(), arrivals_atom::value, run, address, closed);
 }
 
 }  // namespace tidegate::actors

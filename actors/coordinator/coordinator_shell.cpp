@@ -194,6 +194,11 @@ void coordinator_shell::progress(const control_sender& from, const std::string& 
   carry_out();
 }
 
+void coordinator_shell::arrivals(const control_sender& from, const std::string& reporter,
+                                 const std::vector<policies::job_arrivals>& closed) {
+  if (senders_.check(from).ok()) core_.arrivals(port_.unix_now(), reporter, closed);
+}
+
 void coordinator_shell::metric(const control_sender& from, const std::string& job,
                                const std::string& metric, double value, reply_to reply) {
   if (refuses(senders_.check(from), reply)) return;

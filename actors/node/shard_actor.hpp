@@ -75,6 +75,10 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
     report_outages(keeping_.coordinator, keeping_.token, home().address(), peers);
   }
 
+  void report_arrivals(const closed_arrivals& closed) override {
+    tell_arrivals(keeping_.coordinator, keeping_.token, home().address(), closed);
+  }
+
   std::uint32_t index_;
   shard_keeping keeping_;
   std::unique_ptr<shard_store> store_;

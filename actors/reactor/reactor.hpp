@@ -30,6 +30,7 @@
 #include "actors/reactor/futile_wakeups.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/base/unix_time.hpp"
 #include "runtime/process/fork_count.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -67,6 +68,8 @@ class reactor final : public caf::execution_unit {
     // link::set_patient. Returns false if the interrupt of set_interrupt() ended it before.
     template <class Done>
     bool run_until(const Done& done, bool patient = false) {
+      if (done()) return true;
+      const waiting_time waits(home_);
       for (bool worked = true; !done();) {
         const bool busy = turn();
         if (!busy) {
@@ -81,6 +84,11 @@ class reactor final : public caf::execution_unit {
    private:
     reactor& home_;
   };
+
+  // Returns for how long threads have been in run_until(), in sum. Any thread.
+  std::uint64_t waited_ns() const noexcept {
+    return waited_ns_.load(std::memory_order_relaxed);
+  }
 
   // Returns false in a process that was forked from the reactor's: there it must be left alone,
   // and neither be driven nor destroyed. Any thread.
@@ -117,6 +125,22 @@ class reactor final : public caf::execution_unit {
   const std::string& address() const noexcept { return address_; }
 
  private:
+  // Counts towards waited_ns().
+  class waiting_time {
+   public:
+    explicit waiting_time(reactor& home) : home_(home), since_(runtime::steady_now()) {}
+    ~waiting_time() {
+      home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(runtime::steady_now() - since_),
+                                 std::memory_order_relaxed);
+    }
+    waiting_time(const waiting_time&) = delete;
+    waiting_time& operator=(const waiting_time&) = delete;
+
+   private:
+    reactor& home_;
+    std::int64_t since_;
+  };
+
   explicit reactor(caf::actor_system& system);
   void loop();
   bool turn();
@@ -169,6 +193,7 @@ class reactor final : public caf::execution_unit {
   bool awaits_leave_ = false;                     // likewise, and for no time to pass
   std::chrono::steady_clock::time_point left_{};  // when the last inline driver did
   std::atomic<unsigned> inline_drivers_{0};
+  std::atomic<std::uint64_t> waited_ns_{0};
   std::atomic<bool> background_{true};
 
   interrupt_check interrupted_;  // of who drives inline

@@ -38,6 +38,8 @@ class reactor_actor : public Base {
   shell_home& shells_home() noexcept { return shells_home_; }
   // The shells of this actor cannot reach these peers.
   virtual void report_unreachable(const unreachable_peers& /*peers*/) {}
+  // What has closed at the shells of this actor.
+  virtual void report_arrivals(const closed_arrivals& /*closed*/) {}
 
  private:
   struct timed_home final : reactor_home {
@@ -47,6 +49,9 @@ class reactor_actor : public Base {
     }
     void report_unreachable(const unreachable_peers& peers) override {
       owner_.report_unreachable(peers);
+    }
+    void report_arrivals(const closed_arrivals& closed) override {
+      owner_.report_arrivals(closed);
     }
     reactor_actor& owner_;
   };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/model/arrivals.hpp"
 #include "policies/sending/send_queue.hpp"
 #include "policies/shard/ingress_core.hpp"
 #include "policies/supervision/reachability_judge.hpp"
@@ -80,6 +81,9 @@ class shell_home {
 
   // Tells the coordinator, if there is one, that these peers have been out of reach.
   virtual void report_unreachable(const std::vector<policies::unreachable_peer>& peers) = 0;
+
+  // Tells the coordinator, if there is one, when pushes came in.
+  virtual void report_arrivals(const std::vector<policies::job_arrivals>& /*closed*/) {}
 
   // Calls look() of the shell that lives here, once, after so long.
   virtual void look_in(std::int64_t pause_ns) = 0;

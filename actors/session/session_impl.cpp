@@ -174,9 +174,11 @@ pending session_impl::start(worker_command command) {
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
+  const auto begun = runtime::steady_now();
   reactor::inline_driver driver(*reactor_);
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns
+  call_ns_ += static_cast<std::uint64_t>(runtime::steady_now() - begun);
   return result;
 }
 
@@ -298,22 +300,6 @@ status session_impl::check_finite(const table& where, std::span<const float> gra
                             .clock = clock_});
 }
 
-policies::worker_progress session_impl::numbers_now() const {
-  return {.clock = clock_,
-          .clocks_total = progress_.clocks_total,
-          .epoch = progress_.epoch,
-          .loss = progress_.loss,
-          .samples = progress_.samples,
-          .staleness_max = numbers_->staleness_max.load(),
-          .payload_bytes_copied = numbers_->payload_bytes_copied.load()};
-}
-
-void session_impl::report_now(bool even_if_recent) {
-  if (!check_usable().ok() || !shell_.report_is_due(now(), even_if_recent)) return;
-  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.environment.node.token,
-              info_.job, info_.rank, numbers_now());
-}
-
 status session_impl::tell_metric(const std::string& name, double value) {
   return carry_out([&] { return shell_.tell_metric(now(), name, value); }).result;
 }
@@ -346,6 +332,11 @@ status session_impl::before_moving() {
                                     " was interrupted; the session can only end now"};
   auto outcome = carry_out([&] { return shell_.before_moving(now()); }).result;
   if (!outcome.ok()) return outcome;
+  if (moves_since_ == 0) {
+    moves_since_ = runtime::steady_now();
+    waited_before_ns_ = reactor_->waited_ns();
+    call_ns_ = 0;
+  }
   return room();
 }
 

@@ -130,6 +130,9 @@ class session_impl final : private held_push {
   bool lost_count_ = false;      // of its clocks: a wait for the end of one was interrupted
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
+  std::int64_t moves_since_ = 0;  // when it first pushed, or ended a clock; 0: not yet
+  std::uint64_t call_ns_ = 0;     // since then, and:
+  std::uint64_t waited_before_ns_ = 0;
   float rate_ = 1.0F;  // session::scale_learning_rate()
   device_calls device_{*this};
   range_calls ranges_{*this};
@@ -158,6 +161,7 @@ class session_impl final : private held_push {
   runtime::status ask(const std::string& doing, policies::session_answer& answer,
                       const Ts&... xs);
   policies::worker_progress numbers_now() const;
+  policies::worker_times times_now() const;
 };
 
 template <class T, class... Ts>

@@ -1,5 +1,5 @@
 // The state that a session keeps: what the program sets and reads, and the push that leaves
-// when the state of its clock is committed.
+// when the state of its clock is committed. And what it tells of how it goes on.
 #include <utility>
 
 #include "actors/session/session_impl.hpp"
@@ -70,6 +70,30 @@ pending_ptr session_impl::push_state() {
 void session_impl::release(std::uint64_t clock) {
   if (keeps_ && clock == clock_ && check_usable().ok())
     static_cast<void>(command(worker_command::action::release).wait().ok());
+}
+
+policies::worker_progress session_impl::numbers_now() const {
+  return {.clock = clock_,
+          .clocks_total = progress_.clocks_total,
+          .epoch = progress_.epoch,
+          .loss = progress_.loss,
+          .samples = progress_.samples,
+          .staleness_max = numbers_->staleness_max.load(),
+          .payload_bytes_copied = numbers_->payload_bytes_copied.load(),
+          .times = times_now()};
+}
+
+policies::worker_times session_impl::times_now() const {
+  if (moves_since_ == 0) return {};
+  return {.elapsed_ns = static_cast<std::uint64_t>(runtime::steady_now() - moves_since_),
+          .call_ns = call_ns_,
+          .wait_ns = reactor_->waited_ns() - waited_before_ns_};
+}
+
+void session_impl::report_now(bool even_if_recent) {
+  if (!check_usable().ok() || !shell_.report_is_due(now(), even_if_recent)) return;
+  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.environment.node.token,
+              info_.job, info_.rank, numbers_now());
 }
 
 }  // namespace tidegate::actors

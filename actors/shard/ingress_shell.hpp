@@ -15,6 +15,7 @@
 #include "actors/seam/ingress_memory.hpp"
 #include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
+#include "actors/shard/arrival_reports.hpp"
 #include "policies/shard/ingress_core.hpp"
 
 namespace tidegate::actors {
@@ -146,6 +147,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   frame_sender sender_;
   frame_gate frames_;
   policies::ingress_core core_;
+  arrival_reports arrivals_{home_, core_};
   acks acks_{core_};
   std::map<policies::member_key, std::string> addresses_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent

@@ -76,6 +76,11 @@ void coordinator_core::progress(std::int64_t now, const std::string& job, std::u
   state_.lifecycle.progress(now, job, rank, report, out);
 }
 
+void coordinator_core::arrivals(std::int64_t now, const std::string& reporter,
+                                std::span<const job_arrivals> closed) {
+  state_.lifecycle.arrivals(now, reporter, closed);
+}
+
 void coordinator_core::checkpoint_begun(std::int64_t now, const std::string& job,
                                         checkpoint_id id, coordinator_effects& out) {
   state_.checkpoints.begun(now, job, id, out);

@@ -97,6 +97,33 @@ void job_lifecycle::progress(std::int64_t now, const std::string& name, std::uin
     state_.checkpoints.advanced(now, *job, report.clock, out);
 }
 
+void job_lifecycle::arrivals(std::int64_t now, const std::string& reporter,
+                             std::span<const job_arrivals> closed) {
+  for (const auto& from : closed)
+    for (auto& job : state_.jobs)
+      if (job.token == from.token) add_arrivals(job, now, reporter, from);
+}
+
+// Where gradients are summed on the way only aggregators see workers. What shards see then are
+// aggregators, under the rank of one of theirs.
+void job_lifecycle::add_arrivals(job_record& job, std::int64_t now, const std::string& reporter,
+                                 const job_arrivals& from) {
+  constexpr std::int64_t latest_ns = 1'500'000'000;
+  auto at = no_aggregator;
+  for (std::uint32_t each = 0; each < job.aggregators.size(); ++each)
+    if (job.aggregators[each].address == reporter) at = each;
+  const auto sees = [&](std::size_t rank) {
+    return rank < job.workers.size() &&
+           (job.aggregators.empty() || (at != no_aggregator && job.sums.of_worker[rank] == at));
+  };
+  for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
+    if (sees(rank)) add(job.workers[rank].arrivals, from.ranks[rank]);
+  if (!sees(from.latest.rank)) return;
+  if (from.latest.late_ns < job.latest.late_ns && now < job.latest_at + latest_ns) return;
+  job.latest = from.latest;
+  job.latest_at = now;
+}
+
 runtime::status job_lifecycle::metric(const std::string& name, const std::string& metric,
                                       double value, coordinator_effects& out) {
   auto* job = state_.jobs.find(name);

@@ -24,9 +24,12 @@ class job_lifecycle {
   bool has_begun() const { return begun_; }
   // Opens all jobs if all are in now and were not before (`were_in`).
   void begin_if_all_in(bool were_in, std::int64_t now, coordinator_effects& out);
-  // coordinator_core::progress(), metric(), worker_finished(), worker_lost(), is_to_hash().
+  // coordinator_core::progress(), arrivals(), metric(), worker_finished(), worker_lost(),
+  // is_to_hash().
   void progress(std::int64_t now, const std::string& job, std::uint32_t rank,
                 const worker_progress& report, coordinator_effects& out);
+  void arrivals(std::int64_t now, const std::string& reporter,
+                std::span<const job_arrivals> closed);
   runtime::status metric(const std::string& job, const std::string& name, double value,
                          coordinator_effects& out);
   void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -44,6 +47,8 @@ class job_lifecycle {
                 coordinator_effects& out);
 
  private:
+  void add_arrivals(job_record& job, std::int64_t now, const std::string& reporter,
+                    const job_arrivals& from);
   void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t job, coordinator_effects& out);
   void close_below(const job_record& job, coordinator_effects& out);

@@ -35,6 +35,7 @@ struct worker_state {
   std::uint64_t staleness_max = 0;                   // of earlier incarnations
   std::uint64_t payload_bytes_copied = 0;            // likewise
   worker_progress last;
+  rank_arrivals arrivals;
 
   // Returns true if the worker is or was of the job.
   bool has_been() const { return !absent || left.has_value(); }
@@ -65,6 +66,8 @@ struct job_record {
   aggregation sums;
   std::vector<aggregator_state> aggregators;
   std::map<std::string, double> metrics;
+  latest_arrival latest;
+  std::int64_t latest_at = 0;  // when a shard or aggregator said so
   // The rank and the tables, ascending, of the first worker that came to its first clock().
   std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
   std::string parameters_sha256;

@@ -77,6 +77,19 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
       if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
       shown.incarnations.push_back(worker.incarnation);
     }
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (const auto& worker = job.workers[rank]; worker.has_been())
+        shown.members.push_back({.rank = rank,
+                                 .incarnation = worker.incarnation,
+                                 .joined = worker.joined,
+                                 .finished = worker.finished,
+                                 .clock = worker.last.clock,
+                                 .samples = worker.last.samples,
+                                 .loss = worker.last.loss,
+                                 .times = worker.last.times,
+                                 .arrivals = worker.arrivals});
+    constexpr std::int64_t told_ns = 5'000'000'000;
+    if (now < job.latest_at + told_ns) shown.latest = job.latest;
     shown.workers = job.wanted;
     shown.changes = job.changes;
     shown.checkpoints = job.checkpoints;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/model/arrivals.hpp"
 #include "policies/model/membership_schedule.hpp"
 #include "policies/model/process_name.hpp"
 
@@ -14,6 +15,19 @@ namespace tidegate::policies {
 // Only the launcher says `interrupted`, of jobs of a run that somebody ended, and `cancelled`,
 // of a job that somebody ended while others went on; both at the end of the run.
 enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted, cancelled };
+
+// A worker that is or was of the job.
+struct worker_status {
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  bool joined = false;  // its process is there
+  bool finished = false;
+  std::uint64_t clock = 0;
+  std::uint64_t samples = 0;
+  double loss = 0;
+  worker_times times;
+  rank_arrivals arrivals;  // over all shards or aggregators, since this coordinator began
+};
 
 struct job_status {
   std::string name;
@@ -42,6 +56,8 @@ struct job_status {
   double seconds = 0;            // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done
+  std::vector<worker_status> members;     // ascending in rank
+  latest_arrival latest;                  // of the last second in which a clock closed
 };
 
 // One line of events.jsonl that the coordinator saw.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/checkpoint/rounds.hpp"
+#include "policies/model/arrivals.hpp"
 #include "policies/model/membership_schedule.hpp"
 #include "policies/model/rank_progress.hpp"
 #include "policies/model/spec.hpp"
@@ -201,6 +202,7 @@ struct worker_progress {
   std::uint64_t samples = 0;
   std::uint64_t staleness_max = 0;
   std::uint64_t payload_bytes_copied = 0;  // when finished, also by shards for this worker
+  worker_times times;
 
   friend bool operator==(const worker_progress&, const worker_progress&) = default;
 };

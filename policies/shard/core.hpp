@@ -140,6 +140,8 @@ class shard_core {
   const sharding::relay_fetch& relay() const noexcept { return state_->relay; }
   // Lets steps wait for the norm of the whole gradient.
   sharding::gradient_norms& norms() noexcept { return state_->norms; }
+  // Notes when pushes come.
+  sharding::arrival_books& arrivals() noexcept { return state_->arrivals; }
   // Finds the jobs, tables and chunks that are here.
   const sharding::chunk_registry& registry() const noexcept { return state_->registry; }
 

@@ -66,6 +66,10 @@ class ingress_core {
   // Makes the attempts to connect that are due. To be called every few milliseconds while
   // is_mending().
   void mend(std::int64_t now) { state_.links.mend(now); }
+  // Notes when pushes come: those of frames from now on at this time.
+  void set_time(std::int64_t now) noexcept { core().arrivals().set_time(now); }
+  // Returns what has closed since the last call.
+  std::vector<job_arrivals> take_arrivals() { return core().arrivals().take(); }
   bool is_mending() const noexcept { return state_.links.is_mending(); }
   // Asks members of the job whose frames were refused for want of a table to send them again.
   // To be called after the shard core has opened the table.

@@ -151,6 +151,7 @@ void job_admin::close_job(std::uint64_t token, shard_effects& out) {
   auto* job = state_.registry.find_job(token);
   if (!job || job->closed) return;
   job->closed = true;
+  state_.arrivals.forget(token);
   for (const auto slot : job->slots) {
     auto& chunk = state_.registry.chunk(slot);
     for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank) {

@@ -151,6 +151,7 @@ void push_window::feed_policy(const chunk_record& chunk, std::uint32_t rank) {
       std::max(chunk.policy->applied_below(rank), chunk.job().ranks[rank].joined) + window;
   while (pushes.next < end && is_here(chunk.slot, rank, pushes.next)) {
     ++pushes.next;
+    state_.arrivals.arrived(chunk.job(), rank, pushes.next - 1);
     chunk.policy->push_arrived(rank, pushes.next - 1, state_.steps.decisions());
   }
 }

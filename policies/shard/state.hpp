@@ -2,6 +2,7 @@
 // state; the parts reach each other through this struct. core.hpp says what all of it does.
 #pragma once
 
+#include "policies/shard/arrival_book.hpp"
 #include "policies/shard/chunk_follower.hpp"
 #include "policies/shard/chunk_replication.hpp"
 #include "policies/shard/gradient_norms.hpp"
@@ -34,6 +35,7 @@ struct shard_state {
   relay_fetch relay{*this};
   snapshot_request snapshots{*this};
   join_barrier membership{*this};
+  arrival_books arrivals;
 };
 
 }  // namespace tidegate::policies::sharding

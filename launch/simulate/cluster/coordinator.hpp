@@ -48,6 +48,10 @@ class coordinator_process final : public frameless_process, private actors::cont
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
   void part(const policies::checkpoint_report& report);
   void status(answer_to reply);
+  void arrivals(const std::string& reporter,
+                const std::vector<policies::job_arrivals>& closed) {
+    shell_.arrivals(from(), reporter, closed);
+  }
   void unreachable(const std::string& reporter,
                    const std::vector<policies::unreachable_peer>& peers);
   void stop();

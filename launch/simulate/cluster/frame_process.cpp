@@ -117,6 +117,16 @@ void frame_process::report_unreachable(const std::vector<policies::unreachable_p
       [](const answer&) {});
 }
 
+void frame_process::report_arrivals(const std::vector<policies::job_arrivals>& closed) {
+  ask<coordinator_process>(
+      world_.coordinator,
+      [reporter = address_, closed](coordinator_process& to, const answer_to& reply) {
+        to.arrivals(reporter, closed);
+        reply({});
+      },
+      [](const answer&) {});
+}
+
 void frame_process::look_in(std::int64_t pause_ns) {
   later(pause_ns, [this] {
     if (!serves()) return;

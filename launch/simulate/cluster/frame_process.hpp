@@ -54,6 +54,7 @@ class frame_process : public process, public actors::shell_home {
   void before_progress(actors::continuation& work) final;
   void forget(const actors::continuation& work) final;
   void report_unreachable(const std::vector<policies::unreachable_peer>& peers) final;
+  void report_arrivals(const std::vector<policies::job_arrivals>& closed) final;
   void look_in(std::int64_t pause_ns) final;
 
   // What the network tells.

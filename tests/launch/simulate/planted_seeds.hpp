@@ -148,7 +148,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::ended_job_not_told_in_the_next_epoch, 1},
       {bug::memory_given_back_under_workers, 16},
       {bug::row_made_since_is_there, 82},
-      {bug::row_erased_since_is_not_there, 1403},
+      {bug::row_erased_since_is_not_there, 1477},
       {bug::hosts_surveyed_one_way, 17},
       {bug::unneeded_pair_ends_the_run, 12},
       {bug::lost_host_counts_as_unreached, 1510},

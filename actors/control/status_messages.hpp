@@ -1,0 +1,76 @@
+// What members tell the coordinator of how they go on, and it the launcher, as messages.
+#pragma once
+
+#include <caf/meta/type_name.hpp>
+
+#include "policies/model/cluster_status.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "policies/supervision/reachability_judge.hpp"
+
+namespace tidegate::policies {
+
+template <class Inspector>
+auto inspect(Inspector& f, worker_progress& x) {
+  return f(caf::meta::type_name("tidegate::worker_progress"), x.clock, x.clocks_total, x.epoch,
+           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied, x.times);
+}
+template <class Inspector>
+auto inspect(Inspector& f, worker_times& x) {
+  return f(caf::meta::type_name("tidegate::worker_times"), x.elapsed_ns, x.call_ns, x.wait_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, rank_arrivals& x) {
+  return f(caf::meta::type_name("tidegate::rank_arrivals"), x.clocks, x.last, x.late_ns,
+           x.waited_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, latest_arrival& x) {
+  return f(caf::meta::type_name("tidegate::latest_arrival"), x.clock, x.rank, x.late_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, job_arrivals& x) {
+  return f(caf::meta::type_name("tidegate::job_arrivals"), x.token, x.clocks, x.ranks,
+           x.latest);
+}
+template <class Inspector>
+auto inspect(Inspector& f, worker_status& x) {
+  return f(caf::meta::type_name("tidegate::worker_status"), x.rank, x.incarnation, x.joined,
+           x.finished, x.clock, x.samples, x.loss, x.times, x.arrivals);
+}
+template <class Inspector>
+auto inspect(Inspector& f, job_status& x) {
+  return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
+           x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
+           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
+           x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
+           x.checkpoint_clock, x.last_checkpoint, x.seconds, x.metrics, x.parameters_sha256,
+           x.members, x.latest);
+}
+template <class Inspector>
+auto inspect(Inspector& f, cluster_event& x) {
+  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.subject, x.detail);
+}
+template <class Inspector>
+auto inspect(Inspector& f, wait_status& x) {
+  return f(caf::meta::type_name("tidegate::wait_status"), x.waiter, x.awaited, x.seconds);
+}
+template <class Inspector>
+auto inspect(Inspector& f, process_name& x) {
+  return f(caf::meta::type_name("tidegate::process_name"), x.role, x.job, x.index);
+}
+template <class Inspector>
+auto inspect(Inspector& f, condemned_process& x) {
+  return f(caf::meta::type_name("tidegate::condemned_process"), x.name, x.incarnation,
+           x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, unreachable_peer& x) {
+  return f(caf::meta::type_name("tidegate::unreachable_peer"), x.address, x.for_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, cluster_status& x) {
+  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.incarnation,
+           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
+}
+
+}  // namespace tidegate::policies
