@@ -10,15 +10,15 @@ namespace tidegate::launch {
 
 using json = nlohmann::ordered_json;
 
-namespace {
-
-json finite(double value) {
+json finite_json(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
+namespace {
+
 json metric_json(const policies::job_status& job, const std::string& name) {
   const auto at = job.metrics.find(name);
-  return at == job.metrics.end() ? json(nullptr) : finite(at->second);
+  return at == job.metrics.end() ? json(nullptr) : finite_json(at->second);
 }
 
 json text_or_null(const std::string& text) {
@@ -36,10 +36,10 @@ json changes_json(const std::vector<policies::membership_change>& changes) {
 
 json job_json(const policies::job_status& job) {
   auto loss = metric_json(job, "loss");
-  if (loss.is_null() && job.samples != 0) loss = finite(job.loss);
+  if (loss.is_null() && job.samples != 0) loss = finite_json(job.loss);
   json others = json::object();
   for (const auto& [name, value] : job.metrics) {
-    if (name != "loss" && name != "test_accuracy") others[name] = finite(value);
+    if (name != "loss" && name != "test_accuracy") others[name] = finite_json(value);
   }
   return {{"name", job.name},
           {"policy", job.policy},
@@ -47,9 +47,9 @@ json job_json(const policies::job_status& job) {
           {"failure", text_or_null(job.failure)},
           {"test_accuracy", metric_json(job, "test_accuracy")},
           {"loss", loss},
-          {"wall_seconds", finite(job.seconds)},
+          {"wall_seconds", finite_json(job.seconds)},
           {"samples_per_second",
-           job.samples == 0 ? json(nullptr) : finite(samples_per_second(job))},
+           job.samples == 0 ? json(nullptr) : finite_json(samples_per_second(job))},
           {"staleness_max", job.staleness_max},
           {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},

@@ -7,6 +7,9 @@
 
 namespace tidegate::launch {
 
+// Null of a number that JSON cannot hold.
+nlohmann::ordered_json finite_json(double value);
+
 // What was not reported, and numbers that JSON cannot hold (NaN), are null.
 nlohmann::ordered_json job_json(const policies::job_status& job);
 

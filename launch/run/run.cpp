@@ -86,6 +86,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
               common_config(spec, programs, identity_, journal.folder())),
       shell_(plan_of(spec, epoch, journal.folder()), *this, runtime::draw_number()),
       output_(spec, journal),
+      metrics_(journal.folder().path()),
       faults_(spec, programs.own, journal, shell_),
       requests_(spec) {}
 
@@ -99,14 +100,14 @@ exit_code run::carry_out() {
   requests_.listen(journal_);
   output_.write_launcher(identity_.token);
   shell_.begin(now_);
-  output_.show(now_, shell_.core());
+  output_.show(now_, shell_.core(), metrics_);
   while (!shell_.ended()) {
     wait();
     now_ = runtime::steady_now();
     auto turn = collect();
     shell_.turn(now_, std::move(turn));
     faults_.cause(now_);
-    output_.show(now_, shell_.core());
+    output_.show(now_, shell_.core(), metrics_);
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
   faults_.finish();
@@ -152,7 +153,8 @@ run_view run::view() const {
   const auto& core = shell_.core();
   run_view all{.cluster = spec_.name, .state = core.phase_text()};
   for (const auto& job : spec_.jobs)
-    if (const auto* status = core.job(job.name)) all.jobs.push_back(*status);
+    if (const auto* status = core.job(job.name))
+      all.jobs.push_back({.status = *status, .rates = metrics_.rates(job.name)});
   all.processes = shell_.living();
   all.hosts.push_back({.name = "", .state = "up"});
   for (const auto* host : policies::agent_hosts(spec_)) {
@@ -169,6 +171,9 @@ run_view run::view() const {
 poll_news run::take_news() {
   auto news = poller_->take();
   for (const auto& e : news.status.events) journal_.event(e);
+  if (const auto added = metrics_.add(now_, runtime::unix_now(), news.status);
+      !added.ok() && !std::exchange(metrics_failed_, true))
+    journal_.complain("tidegate: metrics.jsonl has gaps: " + added.message());
   output_.look_at_waits(now_, shell_.core(), news.health, std::move(news.status.waits));
   output_.watch_progress(now_, shell_.core());
   return news;

@@ -15,6 +15,7 @@
 #include "launch/processes/signals.hpp"
 #include "launch/run/run_faults.hpp"
 #include "launch/run/run_journal.hpp"
+#include "launch/run/run_metrics.hpp"
 #include "launch/run/run_output.hpp"
 #include "launch/run/run_programs.hpp"
 #include "launch/run/run_requests.hpp"
@@ -80,6 +81,8 @@ class run final : private run_port {
   run_shell shell_;
   signal_source signals_;
   run_output output_;
+  run_metrics metrics_;
+  bool metrics_failed_ = false;  // which is told once
   run_faults faults_;
   std::unique_ptr<status_poller> poller_;
   run_requests requests_;

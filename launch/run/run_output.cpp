@@ -63,7 +63,8 @@ void run_output::write_launcher(std::uint64_t token) {
   (void)journal_.write("launcher.json", launcher_json(mark), private_file);
 }
 
-void run_output::show(std::int64_t now, const policies::launch_core& core) {
+void run_output::show(std::int64_t now, const policies::launch_core& core,
+                      const run_metrics& metrics) {
   if (follower_) show_followed(follower_->take_lines());
   if (!core.is_running()) return;
   auto& screen = journal_.screen();
@@ -74,7 +75,7 @@ void run_output::show(std::int64_t now, const policies::launch_core& core) {
     const auto* status = core.job(job.name);
     if (status == nullptr) continue;
     const auto workers = status->workers > 0 ? status->workers : job.workers;
-    auto line = progress_line(*status, workers, width);
+    auto line = progress_line(*status, workers, metrics.rates(job.name), width);
     const auto left = core.workers_alive(job.name);
     if (status->state == job_state::done && left != 0) {
       line += "  (" + std::to_string(left) + (left == 1 ? " worker" : " workers") +

@@ -11,6 +11,7 @@
 
 #include "launch/run/log_follower.hpp"
 #include "launch/run/run_journal.hpp"
+#include "launch/run/run_metrics.hpp"
 #include "launch/text/exit_code.hpp"
 #include "policies/launcher/core.hpp"
 #include "policies/model/cluster_status.hpp"
@@ -38,7 +39,7 @@ class run_output {
   // Writes launcher.json, for whoever resumes the run, and nobody else: it has the token.
   void write_launcher(std::uint64_t token);
   // Shows how jobs go on, and for whom they wait, while they run.
-  void show(std::int64_t now, const policies::launch_core& core);
+  void show(std::int64_t now, const policies::launch_core& core, const run_metrics& metrics);
   // Shows the end of what a process, or the agent of a host, has said.
   void show_log(const std::string& writer);
   // Writes what a process of a host has written that does not share the run folder.

@@ -15,7 +15,24 @@ namespace {
 using json = nlohmann::ordered_json;
 using row = std::vector<std::string>;
 
-json live_json(const policies::job_status& job) {
+json member_json(const policies::worker_status& worker, const worker_rates& rates) {
+  return {{"rank", worker.rank},
+          {"incarnation", worker.incarnation},
+          {"joined", worker.joined},
+          {"finished", worker.finished},
+          {"clock", worker.clock},
+          {"samples", worker.samples},
+          {"clocks_per_second", finite_json(rates.clocks_per_second)},
+          {"samples_per_second", finite_json(rates.samples_per_second)},
+          {"computes", finite_json(rates.computes)},
+          {"calls", finite_json(rates.calls)},
+          {"waits", finite_json(rates.waits)},
+          {"comes_last", finite_json(rates.comes_last)},
+          {"late_seconds", finite_json(rates.late_seconds)}};
+}
+
+json live_json(const run_view::job& of) {
+  const auto& job = of.status;
   auto all = job_json(job);
   all["clock_slowest"] = job.clock_slowest;
   all["clock_fastest"] = job.clock_fastest;
@@ -26,6 +43,13 @@ json live_json(const policies::job_status& job) {
   all["restarts"] = job.restarts;
   all["checkpoints"] = job.checkpoints;
   all["checkpoint_clock"] = job.checkpoints == 0 ? json(nullptr) : json(job.checkpoint_clock);
+  all["last_seconds"] = {{"seconds", finite_json(of.rates.seconds)},
+                         {"clocks_per_second", finite_json(of.rates.clocks_per_second)},
+                         {"samples_per_second", finite_json(of.rates.samples_per_second)}};
+  all["members"] = json::array();
+  for (std::size_t i = 0; i < job.members.size(); ++i)
+    all["members"].push_back(member_json(
+        job.members[i], i < of.rates.workers.size() ? of.rates.workers[i] : worker_rates()));
   return all;
 }
 
@@ -118,6 +142,33 @@ std::string processes_table(const json& processes) {
   return "\n" + format_table(rows, {2, 3});
 }
 
+std::string share_of(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number() ? number_text("%.0f%%", 100 * at->get<double>())
+                                             : "-";
+}
+
+// Of jobs that go on, where the time of their workers went in the last seconds.
+std::string workers_table(const json& jobs) {
+  std::vector<row> rows{{"job", "rank", "clock", "clocks/s", "samples/s", "computes", "calls",
+                         "waits", "comes last", "late"}};
+  for (const auto& job : jobs)
+    for (const auto& worker : list_of(job, "members")) {
+      if (text_of(job, "state") != "running") continue;
+      const auto late = worker.find("late_seconds");
+      rows.push_back({text_of(job, "name"), std::to_string(count_of(worker, "rank")),
+                      std::to_string(count_of(worker, "clock")),
+                      number_of(worker, "clocks_per_second", "%.1f"),
+                      number_of(worker, "samples_per_second", "%.0f"),
+                      share_of(worker, "computes"), share_of(worker, "calls"),
+                      share_of(worker, "waits"), share_of(worker, "comes_last"),
+                      late != worker.end() && late->is_number()
+                          ? number_text("%.1f ms", 1e3 * late->get<double>())
+                          : "-"});
+    }
+  return rows.size() == 1 ? "" : "\n" + format_table(rows, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
 std::string failures_of(const json& jobs) {
   std::string text;
   for (const auto& job : jobs)
@@ -165,7 +216,8 @@ runtime::expected<std::string> status_text(const std::string& line) {
               (code != all.end() && code->is_number_integer()
                    ? " has ended, exit code " + std::to_string(code->get<int>())
                    : " is " + text_of(all, "state")) +
-              "\n\n" + jobs_table(all["jobs"]) + failures_of(all["jobs"]);
+              "\n\n" + jobs_table(all["jobs"]) + failures_of(all["jobs"]) +
+              workers_table(all["jobs"]);
   if (const auto& processes = list_of(all, "processes"); !processes.empty())
     text += processes_table(processes);
   for (const auto& host : list_of(all, "hosts"))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launch/shell/live_process.hpp"
+#include "launch/text/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
 
@@ -20,9 +21,14 @@ struct run_view {
     std::string_view state;  // "starting", "up", "lost"
   };
 
+  struct job {
+    policies::job_status status;
+    job_rates rates;  // of the last seconds
+  };
+
   std::string cluster;
   std::string_view state;  // as launch_core::phase_text()
-  std::vector<policies::job_status> jobs;
+  std::vector<job> jobs;
   std::vector<live_process> processes;
   std::vector<host> hosts;  // by the number of their agent; the launcher's own is the first
   std::vector<policies::wait_status> waits;  // the longest first

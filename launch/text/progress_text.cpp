@@ -20,22 +20,23 @@ std::string clock_text(const job_status& job) {
   return text;
 }
 
-// As fast as so far, by the slowest worker.
-std::string time_left(const job_status& job) {
-  if (job.clocks_total <= job.clock_slowest || job.clock_slowest == 0) return {};
+// As fast as in the last seconds: what a run did before it was resumed, or with other workers,
+// says nothing of what is to come.
+std::string time_left(const job_status& job, const job_rates& rates) {
+  if (job.clocks_total <= job.clock_slowest || rates.clocks_per_second <= 0) return {};
   const auto left = static_cast<double>(job.clocks_total - job.clock_slowest);
-  return "  " + duration_text(job.seconds * left / static_cast<double>(job.clock_slowest)) +
-         " left";
+  return "  " + duration_text(left / rates.clocks_per_second) + " left";
 }
 
-std::string running_text(const job_status& job) {
+std::string running_text(const job_status& job, const job_rates& rates) {
   std::string text;
   if (job.epoch > 0) text += "epoch " + number_text("%.1f", job.epoch) + "  ";
   text += clock_text(job);
-  if (job.samples == 0) return text + time_left(job);
-  return text + "  loss " + number_text("%.4f", job.loss) + "  " +
-         grouped(static_cast<std::uint64_t>(samples_per_second(job))) + " samples/s" +
-         time_left(job);
+  if (job.samples == 0) return text + time_left(job, rates);
+  text += "  loss " + number_text("%.4f", job.loss);
+  if (rates.seconds > 0)
+    text += "  " + grouped(static_cast<std::uint64_t>(rates.samples_per_second)) + " samples/s";
+  return text + time_left(job, rates);
 }
 
 std::string metric(const job_status& job, const std::string& name) {
@@ -80,7 +81,8 @@ std::string wait_text(const std::vector<policies::wait_status>& waits) {
   return text;
 }
 
-std::string progress_line(const job_status& job, std::uint32_t workers, std::size_t width) {
+std::string progress_line(const job_status& job, std::uint32_t workers, const job_rates& rates,
+                          std::size_t width) {
   auto text = job.name + "  " + job.policy + "  ";
   switch (job.state) {
     case job_state::waiting:
@@ -88,7 +90,7 @@ std::string progress_line(const job_status& job, std::uint32_t workers, std::siz
               std::to_string(workers) + " workers joined";
       break;
     case job_state::running:
-      text += running_text(job);
+      text += running_text(job, rates);
       break;
     case job_state::done:
       text += "done in " + duration_text(job.seconds) + "  " + clock_text(job);

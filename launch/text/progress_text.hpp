@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "launch/text/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 
 namespace tidegate::launch {
 
 // "mlp  ssp(3)  epoch 2.4  clock 120..123 of 469  loss 0.4312  51,200 samples/s  1m12s left"
-// `workers`: how many the job has. At most `width` characters; 0: no limit.
+// `workers`: how many the job has; `rates`: of its last seconds. At most `width` characters; 0:
+// no limit.
 std::string progress_line(const policies::job_status& job, std::uint32_t workers,
-                          std::size_t width);
+                          const job_rates& rates, std::size_t width);
 
 // "job mlp has waited 3 s for worker-mlp-1 to join (and 2 more)": the longest first. `waits` is
 // not empty.

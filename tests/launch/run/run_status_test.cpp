@@ -36,7 +36,7 @@ run_view two_jobs() {
   other.metrics["loss"] = std::numeric_limits<double>::quiet_NaN();
   return {.cluster = "mine",
           .state = "running",
-          .jobs = {mlp, other},
+          .jobs = {{.status = mlp, .rates = {}}, {.status = other, .rates = {}}},
           .processes = {{.name = {process_role::shard, "", 0}, .pid = 11},
                         {.name = {process_role::worker, "mlp", 2},
                          .pid = 22,
@@ -51,7 +51,7 @@ run_view two_jobs() {
 
 TEST(status_line, is_one_line_of_json) {
   auto run = two_jobs();
-  run.jobs[1].failure = "two\nlines \xff";
+  run.jobs[1].status.failure = "two\nlines \xff";
   const auto line = status_line(run);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto all = nlohmann::json::parse(line);
@@ -89,8 +89,40 @@ TEST(status_text, says_how_a_run_goes_on) {
       "job mlp has waited 3s for worker-mlp-2\n");
 }
 
+TEST(status_text, says_where_the_time_of_workers_goes) {
+  auto run = two_jobs();
+  auto& job = run.jobs[0];
+  job.status.members = {{.rank = 0, .incarnation = 1, .clock = 22},
+                        {.rank = 2, .incarnation = 2, .clock = 24}};
+  job.rates = {.seconds = 5,
+               .clocks_per_second = 20,
+               .samples_per_second = 640,
+               .workers = {{.rank = 0,
+                            .clocks_per_second = 20,
+                            .samples_per_second = 320,
+                            .computes = 0.4,
+                            .calls = 0.01,
+                            .waits = 0.59},
+                           {.rank = 2,
+                            .clocks_per_second = 20,
+                            .samples_per_second = 320,
+                            .computes = 0.98,
+                            .calls = 0.01,
+                            .waits = 0.01,
+                            .comes_last = 1,
+                            .late_seconds = 0.0299}}};
+  EXPECT_THAT(
+      status_text(status_line(run)).value(),
+      HasSubstr(
+          "job  rank  clock  clocks/s  samples/s  computes  calls  waits  comes last     late\n"
+          "mlp     0     22      20.0        320       40%     1%    59%          0%   0.0 ms\n"
+          "mlp     2     24      20.0        320       98%     1%     1%        100%  29.9 "
+          "ms\n"));
+}
+
 TEST(status_text, says_how_a_run_has_ended) {
-  auto jobs = two_jobs().jobs;
+  std::vector<policies::job_status> jobs;
+  for (const auto& job : two_jobs().jobs) jobs.push_back(job.status);
   jobs[0].state = job_state::done;
   jobs[0].clock_slowest = 400;
   const auto line = status_of_result(result_json("mine", jobs, 1));

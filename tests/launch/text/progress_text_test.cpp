@@ -27,7 +27,10 @@ policies::job_status running() {
 
 TEST(progress_line, of_a_running_job) {
   EXPECT_EQ(
-      progress_line(running(), 4, 0),
+      progress_line(
+          running(), 4,
+          {.seconds = 5, .clocks_per_second = 12, .samples_per_second = 51'200, .workers = {}},
+          0),
       "mlp  ssp(3)  epoch 2.4  clock 120..123 of 480  loss 0.4312  51,200 samples/s  30s left");
 }
 
@@ -37,23 +40,23 @@ TEST(progress_line, leaves_out_what_is_unknown) {
   job.samples = 0;
   job.epoch = 0;
   job.clock_fastest = 120;
-  EXPECT_EQ(progress_line(job, 4, 0), "mlp  ssp(3)  clock 120");
+  EXPECT_EQ(progress_line(job, 4, {}, 0), "mlp  ssp(3)  clock 120");
 }
 
 TEST(progress_line, of_every_other_state) {
   auto job = running();
   job.state = job_state::waiting;
   job.workers_joined = 3;
-  EXPECT_EQ(progress_line(job, 4, 0), "mlp  ssp(3)  waiting: 3 of 4 workers joined");
+  EXPECT_EQ(progress_line(job, 4, {}, 0), "mlp  ssp(3)  waiting: 3 of 4 workers joined");
   job.state = job_state::done;
-  EXPECT_EQ(progress_line(job, 4, 0), "mlp  ssp(3)  done in 10s  clock 120..123 of 480");
+  EXPECT_EQ(progress_line(job, 4, {}, 0), "mlp  ssp(3)  done in 10s  clock 120..123 of 480");
   job.state = job_state::failed;
   job.failure = "NaN\nin\x1b[31m w";
-  EXPECT_EQ(progress_line(job, 4, 0), "mlp  ssp(3)  failed: NaN in [31m w");
+  EXPECT_EQ(progress_line(job, 4, {}, 0), "mlp  ssp(3)  failed: NaN in [31m w");
 }
 
 TEST(progress_line, is_cut_to_the_width) {
-  EXPECT_EQ(progress_line(running(), 4, 10), "mlp  ssp(3");
+  EXPECT_EQ(progress_line(running(), 4, {}, 10), "mlp  ssp(3");
 }
 
 TEST(result_table, shows_what_was_reported) {

@@ -1,0 +1,129 @@
+#include "launch/run/run_metrics.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace tidegate::launch {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::int64_t pause_ns = 1'000'000'000;
+
+// To so many parts of one: as many digits as anybody reads.
+json rounded(double value, double parts) {
+  return std::isfinite(value) ? json(std::round(value * parts) / parts) : json(nullptr);
+}
+
+json worker_json(const policies::worker_status& worker, const worker_rates& rates) {
+  return {{"rank", worker.rank},
+          {"incarnation", worker.incarnation},
+          {"clock", worker.clock},
+          {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
+          {"samples_per_second", rounded(rates.samples_per_second, 10)},
+          {"computes", rounded(rates.computes, 1e3)},
+          {"calls", rounded(rates.calls, 1e3)},
+          {"waits", rounded(rates.waits, 1e3)},
+          {"comes_last", rounded(rates.comes_last, 1e3)},
+          {"late_seconds", rounded(rates.late_seconds, 1e6)}};
+}
+
+}  // namespace
+
+std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
+                         const policies::job_status& job, const job_rates& rates) {
+  json line{{"version", metrics_version},
+            {"unix_ns", unix_ns},
+            {"job", job.name},
+            {"policy", job.policy},
+            {"epoch", epoch},
+            {"clock_slowest", job.clock_slowest},
+            {"clock_fastest", job.clock_fastest},
+            {"samples", job.samples},
+            {"loss", job.samples == 0 ? json(nullptr) : rounded(job.loss, 1e9)},
+            {"restarts", job.restarts},
+            {"seconds", rounded(rates.seconds, 1e3)},
+            {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
+            {"samples_per_second", rounded(rates.samples_per_second, 10)}};
+  line["workers"] = json::array();
+  for (std::size_t i = 0; i < rates.workers.size(); ++i)
+    line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));
+  if (job.latest.late_ns > 0)
+    line["latest"] = {
+        {"clock", job.latest.clock},
+        {"rank", job.latest.rank},
+        {"late_seconds", rounded(static_cast<double>(job.latest.late_ns) * 1e-9, 1e6)}};
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
+                                 const policies::cluster_status& status) {
+  const bool is_due = now >= written_at_ + pause_ns;
+  const std::pair coordinator(status.epoch, status.incarnation);
+  if (std::exchange(coordinator_, coordinator) != coordinator) windows_.clear();
+  std::string lines;
+  for (const auto& job : status.jobs) {
+    if (job.state != policies::job_state::running) {
+      windows_.erase(job.name);
+      continue;
+    }
+    auto& window = windows_[job.name];
+    window.last_seconds.add(now, job);
+    window.since_line.add(now, job);
+    if (!is_due) continue;
+    const auto rates = window.since_line.rates();
+    if (rates.seconds <= 0) continue;
+    lines += metrics_line(unix_ns, status.epoch, job, rates) + "\n";
+    window.since_line = {};
+    window.since_line.add(now, job);
+  }
+  if (lines.empty()) return {};
+  written_at_ = now;
+  return write(lines);
+}
+
+job_rates run_metrics::rates(const std::string& job) const {
+  const auto at = windows_.find(job);
+  return at == windows_.end() ? job_rates() : at->second.last_seconds.rates();
+}
+
+runtime::status run_metrics::open() {
+  const auto path = run_dir_ + "/metrics.jsonl";
+  file_ = runtime::unique_fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  struct stat found {};
+  if (!file_ || ::fstat(file_.get(), &found) != 0)
+    return {runtime::errc::io_error, path + ": " + std::strerror(errno)};
+  bytes_ = static_cast<std::uint64_t>(found.st_size);
+  return {};
+}
+
+// A line that is not whole is ended by the next one's begin: readers pass over it.
+runtime::status run_metrics::write(const std::string& lines) {
+  if (!file_)
+    if (auto opened = open(); !opened.ok()) return opened;
+  if (bytes_ + lines.size() > bytes_max_ && bytes_ > 0) {
+    file_.reset();
+    const auto path = run_dir_ + "/metrics";
+    if (std::rename((path + ".jsonl").c_str(), (path + ".1.jsonl").c_str()) != 0)
+      return {runtime::errc::io_error, path + ".jsonl: " + std::strerror(errno)};
+    if (auto opened = open(); !opened.ok()) return opened;
+  }
+  const auto wrote = ::write(file_.get(), lines.data(), lines.size());
+  if (wrote > 0) bytes_ += static_cast<std::uint64_t>(wrote);
+  if (wrote == static_cast<ssize_t>(lines.size())) return {};
+  const auto why = std::string(wrote < 0 ? std::strerror(errno) : "no space left");
+  if (wrote > 0 && ::write(file_.get(), "\n", 1) == 1) ++bytes_;
+  return {runtime::errc::io_error, run_dir_ + "/metrics.jsonl: " + why};
+}
+
+}  // namespace tidegate::launch
