@@ -45,6 +45,10 @@ const std::vector<command>& commands() {
        .kind = command_kind::status,
        .argument = "run folder",
        .example = "RUN_DIR"},
+      {.name = "why",
+       .kind = command_kind::why,
+       .argument = "run folder",
+       .example = "RUN_DIR"},
   };
   return all;
 }
@@ -115,6 +119,21 @@ void add_submit(adder& add, command_line& into) {
   add("dry-run", options::bool_switch(&into.dry_run), "");
 }
 
+void add_why(adder& add, command_line& into) {
+  const auto number = [](const char* option, std::optional<std::uint64_t>& value) {
+    return options::value<std::string>()->notifier([option, &value](const std::string& text) {
+      value = parse_unsigned(text);
+      if (!value)
+        throw options::error(std::string(option) + " '" + text +
+                             "'; allowed: a number of clocks");
+    });
+  };
+  add("json", options::bool_switch(&into.json), "");
+  add("job", options::value(&into.job), "");
+  add("clock", number("--clock", into.clock), "");
+  add("last", number("--last", into.last_clocks), "");
+}
+
 options::options_description describe(command_kind kind, command_line& into) {
   options::options_description all;
   auto add = all.add_options();
@@ -145,6 +164,9 @@ options::options_description describe(command_kind kind, command_line& into) {
       break;
     case command_kind::status:
       add("json", options::bool_switch(&into.json), "");
+      break;
+    case command_kind::why:
+      add_why(add, into);
       break;
     case command_kind::scale:
       add("job", options::value(&into.job), "");
@@ -266,6 +288,8 @@ runtime::expected<command_line> parse_file_command(const command& selected,
                words->front() + " [options]");
   if (line.kind == command_kind::export_model && line.list != line.output.empty())
     return bad("tidegate export: give either -o FILE or --list");
+  if (line.kind == command_kind::why && line.clock && line.last_clocks)
+    return bad("tidegate why: --last or --clock, not both");
   if (line.kind == command_kind::export_model && line.list && line.since)
     return bad("tidegate export: --since CLOCK belongs to -o FILE");
   line.file = words->front();

@@ -21,6 +21,7 @@ enum class command_kind : std::uint8_t {
   scale,
   cancel,
   status,
+  why,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_replica,
@@ -31,9 +32,9 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;  // of help: a command, "yaml", or empty
-  std::string file;   // the cluster file; export, scale, cancel, status: the run folder
+  std::string file;   // the cluster file; export, scale, cancel, status, why: the run folder
   std::vector<std::string> sets;    // --set, in order
-  bool json = false;                // plan, status
+  bool json = false;                // plan, status, why
   std::string engine;               // plan: another than the file's; empty: the file's
   std::uint32_t nodes = 0;          // plan, submit: of the engine; 0: the file's hosts
   std::string run_dir;              // launch, submit: empty for the default; nodes: required
@@ -47,13 +48,16 @@ struct command_line {
   std::vector<std::string> sbatch;  // submit: options of sbatch
   bool dry_run = false;             // submit
   std::uint32_t index = 0;          // node shard, node replica, node aggregator
-  std::string job;            // node aggregator; export, scale, cancel: empty for the only one
+  std::string job;            // node aggregator; export, scale, cancel: empty for the only one;
+                              // why: for all
   std::uint32_t workers = 0;  // scale; 0: as many as there are
   std::uint32_t shards = 0;   // scale; likewise
   std::string output;         // export
   bool list = false;          // export
-  std::optional<std::uint64_t> since;  // export: a clock
-  int ready_fd = -1;                   // node coordinator: gets "PORT\n"
+  std::optional<std::uint64_t> since;        // export: a clock
+  std::optional<std::uint64_t> clock;        // why
+  std::optional<std::uint64_t> last_clocks;  // why
+  int ready_fd = -1;                         // node coordinator: gets "PORT\n"
 };
 
 // `args` without the program's name. Errors: invalid_argument, with the nearest known word

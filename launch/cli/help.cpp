@@ -27,6 +27,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       end a job; the others of the run go on
   tidegate status RUN_DIR [--json]
       say how a run goes on, or has ended
+  tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
+      say which worker the others wait for, and why
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
@@ -176,11 +178,29 @@ Asks the launcher of a run how its jobs go on, which processes it has, on which 
 waited for whom for more than two seconds. Of a run that has ended it says what result.json has.
 
   --json             one line of JSON: cluster, state, jobs (as in result.json, and clock_slowest,
-                     clock_fastest, clocks_total, workers, workers_joined, restarts, checkpoints),
+                     clock_fastest, clocks_total, workers, workers_joined, restarts, checkpoints,
+                     last_seconds, and members with where the time of each worker went),
                      processes, hosts, waits. state is starting, running, going back, ending, or
                      ended; then there is an exit_code, and the last three are empty
 
 Exit codes: 0 it is said; 1 no launcher lives in RUN_DIR, and it has no result; 2 bad usage.
+)";
+
+constexpr const char* why =
+    R"(tidegate why RUN_DIR [--job JOB] [--last CLOCKS | --clock CLOCK] [--json]
+
+Says of each job which workers the others have waited for, how often and how long, whether they
+compute longer, call longer, or what they push arrives late, and how fast the job would be without.
+It reads RUN_DIR/metrics.jsonl: of a run that goes on, or has ended.
+
+  --job JOB          of this job alone
+  --last CLOCKS      of so many of the last clocks, not of all
+  --clock CLOCK      of the second in which this clock ended
+  --json             a line of JSON for each job: job, workers, first_clock, last_clock, seconds,
+                     held_up_by (rank, because: computes, calls or arrives, comes_last,
+                     late_seconds, own_seconds, others_seconds, of_the_time, faster)
+
+Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 2 bad usage.
 )";
 
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
@@ -203,6 +223,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "scale") return scale;
   if (topic == "cancel") return cancel;
   if (topic == "status") return status_of_run;
+  if (topic == "why") return why;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

@@ -10,6 +10,7 @@
 #include "launch/cli/node_main.hpp"
 #include "launch/cli/scale.hpp"
 #include "launch/cli/status.hpp"
+#include "launch/cli/why.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/environment.hpp"
@@ -137,6 +138,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(cancel_job(*line));
     case command_kind::status:
       return exit_with(show_status(*line));
+    case command_kind::why:
+      return exit_with(explain(*line));
     case command_kind::launch:
       if (!line->resume.empty())
         return exit_with(resume_cluster(

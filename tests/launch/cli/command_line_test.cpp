@@ -119,6 +119,20 @@ TEST(command_line, status) {
   EXPECT_THAT(reply_code_of({"status", "a", "b"}), HasSubstr("more than one run folder"));
 }
 
+TEST(command_line, why) {
+  const auto line = parse_command_line({"why", "runs/x", "--last", "100", "--job", "mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::why);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->last_clocks, 100U);
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_FALSE(line->clock);
+  EXPECT_EQ(parse_command_line({"why", "x", "--clock", "0"})->clock, 0U);
+  EXPECT_THAT(reply_code_of({"why", "x", "--last", "1", "--clock", "2"}),
+              HasSubstr("--last or --clock"));
+  EXPECT_THAT(reply_code_of({"why", "x", "--last", "many"}), HasSubstr("many"));
+}
+
 TEST(command_line, cancel) {
   const auto line = parse_command_line({"cancel", "runs/x", "mlp"});
   ASSERT_TRUE(line) << line.error().message();
