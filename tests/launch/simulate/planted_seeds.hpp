@@ -130,7 +130,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::checkpoint_delta_from_too_late, 136},
       {bug::row_erased_not_a_change, 4},
       {bug::row_change_of_the_same_clock_missed, 2},
-      {bug::row_change_of_another_history, 1175},
+      {bug::row_change_of_another_history, 1388},
       {bug::aggregator_adds_what_is_reduced, 1},
       {bug::table_told_before_made, 1},
       {bug::row_list_taken_for_any_name, 1},
