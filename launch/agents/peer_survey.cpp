@@ -1,25 +1,18 @@
 #include "launch/agents/peer_survey.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <sys/eventfd.h>
 #include <utility>
 
 #include "policies/placement/hosts.hpp"
 #include "policies/protocol/handshake.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/one_port.hpp"
 #include "runtime/base/service_thread.hpp"
 
 namespace tidegate::launch {
 
 using policies::survey_step;
-
-namespace {
-
-constexpr int ports_tried = 16;
-
-}  // namespace
 
 peer_survey::peer_survey(const policies::cluster_spec& spec, policies::host_number own,
                          const agent_links& links, const agent_link_options& options)
@@ -76,32 +69,25 @@ void peer_survey::join_ended() {
   });
 }
 
-// At one port everywhere, as links of processes do (runtime/streams/stream_rails.cpp), and
-// without an address that the host does not have now, if it has another.
+// Without an address that the host does not have now, if it has another, as processes do.
 peer_survey::result peer_survey::listen(std::uint32_t number) const {
   const auto* own = policies::host_of_agent(spec_, own_);
   auto addresses = own == nullptr ? std::vector<std::string>() : policies::addresses_of(*own);
   if (addresses.empty()) addresses.emplace_back();
-  result done{.report = {.number = number, .step = survey_step::listen}};
-  auto& [report, doors] = done;
-  for (int left = ports_tried; left > 0 && doors.size() < addresses.size(); --left) {
-    doors.clear();
-    report.port = 0;
-    bool is_taken = false;
-    for (const auto& address : addresses) {
-      auto opened = links_.listen(address, report.port, options_);
-      if (opened) {
-        report.port = (*opened)->port();
-        doors.push_back(std::move(*opened));
-        continue;
-      }
-      report.why = opened.error().message();
-      is_taken |= report.why.ends_with(std::strerror(EADDRINUSE));
-    }
-    if (!is_taken || doors.empty()) break;
-  }
-  if (!doors.empty()) report.why.clear();
-  return done;
+  using door = std::unique_ptr<agent_door>;
+  auto [doors, failures] = runtime::listen_at_one_port<door>(
+      addresses,
+      [this](const std::string& address, std::uint16_t port) {
+        return links_.listen(address, port, options_);
+      },
+      [](const door& listens) { return listens->port(); });
+  if (doors.empty())
+    return {.report = {.number = number,
+                       .step = survey_step::listen,
+                       .why = failures.front().message()}};
+  const auto port = doors.front()->port();
+  return {.report = {.number = number, .step = survey_step::listen, .port = port},
+          .doors = std::move(doors)};
 }
 
 // A host is reached if one of its addresses is: processes do without the others.

@@ -96,7 +96,7 @@ expected<unique_fd> listen_on(const std::string& host, std::uint16_t port) {
       return listener;
     code = errno;
   }
-  return fail(errc::unavailable,
+  return fail(code == EADDRINUSE ? errc::already_exists : errc::unavailable,
               "listening on " + host + ":" + std::to_string(port) + ": " + std::strerror(code));
 }
 

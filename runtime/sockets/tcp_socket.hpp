@@ -27,7 +27,7 @@ status connected_as(int connection);
 expected<unique_fd> connect_to(const addrinfo& address, std::uint32_t within_ms);
 
 // Listens at this address alone; at "::" at all, of IPv4 too. `port` 0: the system chooses.
-// Errors: unavailable (the address is not of this host, or the port in use).
+// Errors: unavailable (the address is not of this host), already_exists (the port is in use).
 expected<unique_fd> listen_on(const std::string& host, std::uint16_t port);
 
 // The port that a socket is bound to; 0: none.

@@ -1,9 +1,9 @@
 // The address of a link over streams, as link::address() returns it: which link it is, and
 // where it listens. Text, so that it can be read in logs:
 //
-//   stream:NUMBER:PORT:HOST[,HOST]...    NUMBER: of the link, 16 hexadecimal digits; HOST: an
-//   IP
-//                                        address, of each of its networks
+//   stream:NUMBER:PORT:HOST[,HOST]...
+//
+// NUMBER: of the link, 16 hexadecimal digits; HOST: an IP address, in each of its networks.
 //
 // Pure functions, any thread.
 #pragma once

@@ -1,48 +1,25 @@
 // Where a link listens, and which of a peer's addresses a connection takes.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/one_port.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 #include "runtime/streams/stream_link_impl.hpp"
 
 namespace tidegate::runtime {
 
-namespace {
-
-constexpr int ports_tried = 16;
-
-}  // namespace
-
-// At the same port everywhere. One that the system gives at the first address may be in use at
-// another, so several are tried. An address that the host does not have now, as of a network
-// that is away, is left out, if it has another.
+// Without an address that the host does not have now, if it has another.
 status stream_link::listen() {
   TIDEGATE_ASSERT(!options_.addresses.empty(), "a link has an address");
-  for (int left = ports_tried; left > 0; --left) {
-    std::vector<status> failures;
-    listeners_.clear();
-    for (const auto& address : options_.addresses) {
-      const auto port = listeners_.empty() ? std::uint16_t{0} : port_of(listeners_[0].get());
-      auto listener = listen_on(address, port);
-      if (listener)
-        listeners_.push_back(std::move(*listener));
-      else
-        failures.push_back(listener.error());
-    }
-    if (listeners_.empty()) return failures.front();
-    const auto is_taken = [](const status& failure) {
-      return failure.message().ends_with(std::strerror(EADDRINUSE));
-    };
-    if (left > 1 && std::ranges::any_of(failures, is_taken)) continue;
-    for (const auto& failure : failures) log::warn("does without " + failure.message());
-    return {};
-  }
+  auto [listeners, failures] = listen_at_one_port<unique_fd>(
+      options_.addresses, listen_on,
+      [](const unique_fd& listener) { return port_of(listener.get()); });
+  if (listeners.empty()) return failures.front();
+  for (const auto& failure : failures) log::warn("does without " + failure.message());
+  listeners_ = std::move(listeners);
   return {};
 }
 

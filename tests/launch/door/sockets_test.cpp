@@ -40,7 +40,7 @@ TEST(sockets, meet) {
   EXPECT_TRUE(accept_from(listener->get(), peer));
   EXPECT_EQ(peer, to_string(place_of(there->get())));
   EXPECT_EQ(runtime::listen_on(place.host, place.port).error().code(),
-            runtime::errc::unavailable)
+            runtime::errc::already_exists)
       << "it is in use";
 }
 
