@@ -20,8 +20,7 @@ auto inspect(Inspector& f, worker_times& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, rank_arrivals& x) {
-  return f(caf::meta::type_name("tidegate::rank_arrivals"), x.clocks, x.last, x.late_ns,
-           x.waited_ns);
+  return f(caf::meta::type_name("tidegate::rank_arrivals"), x.clocks, x.last, x.late_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, latest_arrival& x) {
@@ -35,7 +34,7 @@ auto inspect(Inspector& f, job_arrivals& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_status& x) {
   return f(caf::meta::type_name("tidegate::worker_status"), x.rank, x.incarnation, x.joined,
-           x.finished, x.clock, x.samples, x.loss, x.times, x.arrivals);
+           x.finished, x.clock, x.samples, x.times, x.arrivals);
 }
 template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {

@@ -7,8 +7,8 @@
 
 #include "actors/aggregator/aggregator_shell.hpp"
 #include "actors/control/coordinator_locator.hpp"
+#include "actors/control/member_reports.hpp"
 #include "actors/control/messages.hpp"
-#include "actors/control/outage_reports.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/store/aggregator_store.hpp"

@@ -9,8 +9,8 @@
 
 #include "actors/chunks/shard_store.hpp"
 #include "actors/control/coordinator_locator.hpp"
+#include "actors/control/member_reports.hpp"
 #include "actors/control/messages.hpp"
-#include "actors/control/outage_reports.hpp"
 #include "actors/environment/node_options.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"

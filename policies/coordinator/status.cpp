@@ -85,7 +85,6 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
                                  .finished = worker.finished,
                                  .clock = worker.last.clock,
                                  .samples = worker.last.samples,
-                                 .loss = worker.last.loss,
                                  .times = worker.last.times,
                                  .arrivals = worker.arrivals});
     constexpr std::int64_t told_ns = 5'000'000'000;

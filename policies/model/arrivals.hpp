@@ -8,7 +8,7 @@
 
 namespace tidegate::policies {
 
-// Of a worker's process, since it has joined. What is neither in calls nor waits, it computes.
+// Of a worker's process, since its first push. What is neither in calls nor waits, it computes.
 struct worker_times {
   std::uint64_t elapsed_ns = 0;
   std::uint64_t call_ns = 0;  // in calls of the session, but for waits
@@ -19,10 +19,9 @@ struct worker_times {
 
 // A clock is closed when all who take part have pushed a later one.
 struct rank_arrivals {
-  std::uint64_t clocks = 0;     // closed, with a push of this rank
-  std::uint64_t last = 0;       // of these, in how many it came last
-  std::uint64_t late_ns = 0;    // by how much it came after the last but one, in sum
-  std::uint64_t waited_ns = 0;  // from its push to the last one, in sum
+  std::uint64_t clocks = 0;   // closed, with a push of this rank
+  std::uint64_t last = 0;     // of these, in how many it came last
+  std::uint64_t late_ns = 0;  // by how much it came after the last but one, in sum
 
   friend bool operator==(const rank_arrivals&, const rank_arrivals&) = default;
 };
@@ -31,7 +30,6 @@ inline void add(rank_arrivals& to, const rank_arrivals& more) {
   to.clocks += more.clocks;
   to.last += more.last;
   to.late_ns += more.late_ns;
-  to.waited_ns += more.waited_ns;
 }
 
 // The clock that waited longest for its last push.

@@ -24,7 +24,6 @@ struct worker_status {
   bool finished = false;
   std::uint64_t clock = 0;
   std::uint64_t samples = 0;
-  double loss = 0;
   worker_times times;
   rank_arrivals arrivals;  // over all shards or aggregators, since this coordinator began
 };

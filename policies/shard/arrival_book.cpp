@@ -42,11 +42,8 @@ void arrival_book::close(std::uint64_t clock) {
   }
   if (count > 0) ++sums_.clocks;
   for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-    const auto time = std::exchange(times[rank], 0);
-    if (time == 0) continue;
-    auto& of = sums_.ranks[rank];
-    ++of.clocks;
-    of.waited_ns += static_cast<std::uint64_t>(last - time);
+    if (std::exchange(times[rank], 0) == 0) continue;
+    ++sums_.ranks[rank].clocks;
   }
   if (count < 2) return;  // nobody was waited for
   const auto late = static_cast<std::uint64_t>(last - before);

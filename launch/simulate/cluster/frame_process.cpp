@@ -107,24 +107,26 @@ void frame_process::forget(const actors::continuation& work) {
   for (auto* const list : {&put_off_, &ending_, &running_}) std::erase(*list, &work);
 }
 
-void frame_process::report_unreachable(const std::vector<policies::unreachable_peer>& peers) {
+void frame_process::tell_coordinator(std::function<void(coordinator_process&)> news) {
   ask<coordinator_process>(
       world_.coordinator,
-      [reporter = address_, peers](coordinator_process& to, const answer_to& reply) {
-        to.unreachable(reporter, peers);
+      [news = std::move(news)](coordinator_process& to, const answer_to& reply) {
+        news(to);
         reply({});
       },
       [](const answer&) {});
 }
 
+void frame_process::report_unreachable(const std::vector<policies::unreachable_peer>& peers) {
+  tell_coordinator([reporter = address_, peers](coordinator_process& to) {
+    to.unreachable(reporter, peers);
+  });
+}
+
 void frame_process::report_arrivals(const std::vector<policies::job_arrivals>& closed) {
-  ask<coordinator_process>(
-      world_.coordinator,
-      [reporter = address_, closed](coordinator_process& to, const answer_to& reply) {
-        to.arrivals(reporter, closed);
-        reply({});
-      },
-      [](const answer&) {});
+  tell_coordinator([reporter = address_, closed](coordinator_process& to) {
+    to.arrivals(reporter, closed);
+  });
 }
 
 void frame_process::look_in(std::int64_t pause_ns) {

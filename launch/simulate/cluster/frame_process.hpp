@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "launch/simulate/cluster/process_link.hpp"
 
 namespace tidegate::sim {
+
+class coordinator_process;
 
 class frame_process : public process, public actors::shell_home {
  public:
@@ -31,6 +34,8 @@ class frame_process : public process, public actors::shell_home {
   // Before the first frame, for as long as this lives.
   void serve(actors::frame_shell& shell);
   bool serves() const noexcept { return shell_ != nullptr; }
+  // Over the control plane, to the coordinator of that moment.
+  void tell_coordinator(std::function<void(coordinator_process&)> news);
   // A frame has been given a place.
   virtual void placed(const runtime::frame_header&) {}
   // The shell had a turn, of a frame or of anything.

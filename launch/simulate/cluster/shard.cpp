@@ -80,13 +80,7 @@ void shard_process::step(std::uint64_t token,
 }
 
 void shard_process::report(const policies::checkpoint_report& part) {
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [part](coordinator_process& to, const answer_to& reply) {
-        to.part(part);
-        reply({});
-      },
-      [](const answer&) {});
+  tell_coordinator([part](coordinator_process& to) { to.part(part); });
 }
 
 // A death like any other.
