@@ -2,10 +2,7 @@
 
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "launch/run/attribution.hpp"
 
@@ -18,30 +15,25 @@ exit_code fail(const std::string& why) {
   return exit_code::job_failed;
 }
 
-// The file before it is there where the file has grown too large.
-std::string lines_of(const std::string& run_dir) {
-  std::ostringstream lines;
-  for (const auto* name : {"/metrics.1.jsonl", "/metrics.jsonl"}) {
-    const std::ifstream file(run_dir + name, std::ios::binary);
-    if (file && file.rdbuf()->in_avail() != 0) lines << file.rdbuf();
-  }
-  return std::move(lines).str();
-}
-
 }  // namespace
 
 exit_code explain(const command_line& line) {
-  const auto lines = lines_of(line.file);
-  auto jobs = jobs_of_metrics(lines);
+  metrics_record record;
+  // The first is there where the other has grown too large.
+  for (const auto* name : {"/metrics.1.jsonl", "/metrics.jsonl"}) {
+    std::ifstream lines(line.file + name);
+    if (auto read = record.read(lines); !read.ok()) return fail(read.message());
+  }
+  auto jobs = record.jobs();
   if (!line.job.empty()) jobs = {line.job};
   if (jobs.empty())
     return fail(line.file +
-                " has no metrics.jsonl, or nothing is in it: a job writes it while "
-                "it runs, from its second second on");
+                " has no metrics.jsonl, or nothing is in it: a job that runs writes "
+                "a line after about two seconds");
   const attribution_range range{.clock = line.clock,
                                 .last_clocks = line.last_clocks.value_or(0)};
   for (const auto& job : jobs) {
-    const auto found = attribute(lines, job, range);
+    const auto found = record.attribute(job, range);
     if (!found) return fail(found.error().message());
     std::cout << (line.json ? attribution_json(*found) + "\n" : attribution_text(*found));
   }

@@ -1,8 +1,7 @@
 #include "launch/run/attribution.hpp"
 
 #include <algorithm>
-#include <map>
-#include <sstream>
+#include <istream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,42 +24,27 @@ constexpr double times_others_least = 2;
 // Of the time by which it is late, what a longer computation must explain.
 constexpr double explained_least = 0.5;
 
-// Of a worker, over all lines or in one.
-struct account {
-  double seconds = 0;
-  double clocks = 0;
-  double computes = 0;  // seconds, as are the next
-  double calls = 0;
-  double waits = 0;
-  double late = 0;
-  double last = 0;  // clocks
+using account = metrics_record::account;
+using accounts = metrics_record::accounts;
+using sample = metrics_record::sample;
 
-  void add(const account& more) {
-    seconds += more.seconds;
-    clocks += more.clocks;
-    computes += more.computes;
-    calls += more.calls;
-    waits += more.waits;
-    late += more.late;
-    last += more.last;
-  }
-};
-
-struct sample {
-  std::uint64_t clock = 0;
-  double epoch = 0;
-  double seconds = 0;
-  std::map<std::uint32_t, account> workers;  // by rank
-};
+void add(account& to, const account& more) {
+  to.clocks += more.clocks;
+  to.computes += more.computes;
+  to.calls += more.calls;
+  to.waits += more.waits;
+  to.late += more.late;
+  to.last += more.last;
+}
 
 double number_in(const json& from, const char* key) {
   const auto at = from.find(key);
   return at != from.end() && at->is_number() ? at->get<double>() : 0.0;
 }
 
-bool is_line_of(const json& line, const std::string& job) {
+bool is_metrics(const json& line) {
   return line.is_object() && line.contains("version") && line.contains("workers") &&
-         line["workers"].is_array() && line.contains("job") && line["job"] == job;
+         line["workers"].is_array() && line.contains("job") && line["job"].is_string();
 }
 
 sample sample_of(const json& line) {
@@ -73,7 +57,6 @@ sample sample_of(const json& line) {
     const auto clocks = number_in(worker, "clocks_per_second") * of.seconds;
     const auto last = number_in(worker, "comes_last") * clocks;
     of.workers[static_cast<std::uint32_t>(number_in(worker, "rank"))] = {
-        .seconds = of.seconds,
         .clocks = clocks,
         .computes = number_in(worker, "computes") * of.seconds,
         .calls = number_in(worker, "calls") * of.seconds,
@@ -90,8 +73,7 @@ double per_clock(double seconds, const account& of) {
 
 // The median over the others.
 template <class Value>
-double of_others(const std::map<std::uint32_t, account>& workers, std::uint32_t rank,
-                 const Value& value) {
+double of_others(const accounts& workers, std::uint32_t rank, const Value& value) {
   std::vector<double> all;
   for (const auto& [other, of] : workers)
     if (other != rank && of.clocks > 0) all.push_back(value(of));
@@ -103,15 +85,14 @@ double of_others(const std::map<std::uint32_t, account>& workers, std::uint32_t 
 
 // By how much a worker is late for the others: what they have waited, at most. Under async
 // nobody waits, and under ssp only who is too far ahead.
-double waited_for(std::uint32_t rank, const std::map<std::uint32_t, account>& workers) {
+double waited_for(std::uint32_t rank, const accounts& workers) {
   const auto at = workers.find(rank);
   if (at == workers.end() || at->second.clocks <= 0) return 0;
   const auto waits = [](const account& of) { return per_clock(of.waits, of); };
   return std::min(at->second.late, at->second.clocks * of_others(workers, rank, waits));
 }
 
-bool holds_up(std::uint32_t rank, const std::map<std::uint32_t, account>& workers,
-              double seconds) {
+bool holds_up(std::uint32_t rank, const accounts& workers, double seconds) {
   const auto late = waited_for(rank, workers);
   const auto others = of_others(workers, rank, [](const account& of) { return of.late; });
   return late > 0 && late >= share_of_time_least * seconds &&
@@ -132,7 +113,7 @@ void narrow(std::vector<sample>& samples, const attribution_range& range) {
   std::erase_if(samples, [&](const sample& each) { return each.clock < first; });
 }
 
-held_up_by account_for(std::uint32_t rank, const std::map<std::uint32_t, account>& workers,
+held_up_by account_for(std::uint32_t rank, const accounts& workers,
                        const std::vector<sample>& samples, double seconds) {
   const auto& own = workers.at(rank);
   const auto late = waited_for(rank, workers);
@@ -142,10 +123,10 @@ held_up_by account_for(std::uint32_t rank, const std::map<std::uint32_t, account
                 .late_seconds = late / own.clocks};
   const auto computes = [](const account& each) { return per_clock(each.computes, each); };
   const auto calls = [](const account& each) { return per_clock(each.calls, each); };
-  const auto explains = [&](cause which, const auto& value) {
+  const auto explains = [&](cause candidate, const auto& value) {
     const auto others = of_others(workers, rank, value);
     if (value(own) - others < explained_least * of.late_seconds) return false;
-    of.because = which;
+    of.because = candidate;
     of.own_seconds = value(own);
     of.others_seconds = others;
     return true;
@@ -174,58 +155,58 @@ std::string because_text(const held_up_by& of) {
              ": it copies or sends more slowly";
     case cause::arrives:
       return "it computes no longer than the others, and what it pushes arrives late: its "
-             "link, "
-             "or its host";
+             "link, or its host";
   }
   return {};
 }
 
-const char* word_of(cause which) {
-  return which == cause::computes ? "computes" : which == cause::calls ? "calls" : "arrives";
+const char* word_of(cause because) {
+  switch (because) {
+    case cause::computes:
+      return "computes";
+    case cause::calls:
+      return "calls";
+    case cause::arrives:
+      break;
+  }
+  return "arrives";
 }
 
 }  // namespace
 
-std::vector<std::string> jobs_of_metrics(const std::string& lines) {
-  std::vector<std::string> jobs;
-  std::istringstream from(lines);
-  for (std::string text; std::getline(from, text);) {
+runtime::status metrics_record::read(std::istream& lines) {
+  for (std::string text; std::getline(lines, text);) {
     const auto line = json::parse(text, nullptr, false);
-    if (!line.is_object() || !line.contains("job") || !line["job"].is_string()) continue;
+    if (!is_metrics(line)) continue;
+    if (line["version"] != metrics_version)
+      return {runtime::errc::invalid_argument,
+              "metrics.jsonl has lines of version " + line["version"].dump() +
+                  "; this Tidegate reads version " + std::to_string(metrics_version)};
     const auto job = line["job"].get<std::string>();
-    if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) jobs.push_back(job);
+    const auto [at, is_new] = samples_.try_emplace(job);
+    if (is_new) jobs_.push_back(job);
+    auto next = sample_of(line);
+    // What was done in an epoch before was done again.
+    if (!at->second.empty() && at->second.back().epoch != next.epoch) at->second.clear();
+    if (next.seconds > 0) at->second.push_back(std::move(next));
   }
-  return jobs;
+  return {};
 }
 
-runtime::expected<job_attribution> attribute(const std::string& lines, const std::string& job,
-                                             const attribution_range& range) {
-  std::vector<sample> samples;
-  std::istringstream from(lines);
-  for (std::string text; std::getline(from, text);) {
-    const auto line = json::parse(text, nullptr, false);
-    if (!is_line_of(line, job)) continue;
-    if (line["version"] != metrics_version)
-      return runtime::fail(runtime::errc::invalid_argument,
-                           "metrics.jsonl has lines of version " + line["version"].dump() +
-                               "; this Tidegate reads version " +
-                               std::to_string(metrics_version));
-    samples.push_back(sample_of(line));
-  }
-  // What was done in an epoch before was done again.
-  const auto epoch = samples.empty() ? 0 : samples.back().epoch;
-  std::erase_if(
-      samples, [epoch](const sample& each) { return each.seconds <= 0 || each.epoch < epoch; });
+runtime::expected<job_attribution> metrics_record::attribute(
+    const std::string& job, const attribution_range& range) const {
+  const auto of_job = samples_.find(job);
+  auto samples = of_job == samples_.end() ? std::vector<sample>() : of_job->second;
   narrow(samples, range);
   if (samples.empty())
     return runtime::fail(runtime::errc::not_found,
                          "metrics.jsonl says nothing of these clocks of job " + job);
   job_attribution all{
       .job = job, .first_clock = samples.front().clock, .last_clock = samples.back().clock};
-  std::map<std::uint32_t, account> workers;
+  accounts workers;
   for (const auto& each : samples) {
     all.seconds += each.seconds;
-    for (const auto& [rank, of] : each.workers) workers[rank].add(of);
+    for (const auto& [rank, of] : each.workers) add(workers[rank], of);
   }
   all.workers = workers.size();
   for (const auto& [rank, of] : workers)
@@ -242,10 +223,9 @@ std::string attribution_text(const job_attribution& of) {
               std::to_string(of.first_clock) + " to " + std::to_string(of.last_clock) + ", " +
               duration_text(of.seconds) + "\n";
   if (of.held_up.empty())
-    return text +
-           "no worker held it up: none came last much more often than the others, for "
-           "more than " +
-           number_text("%.0f%%", 100 * share_of_time_least) + " of the time\n";
+    return text + "no worker held it up: for none the others waited " +
+           number_text("%.0f%%", 100 * share_of_time_least) +
+           " of the time, and twice as long as for another\n";
   for (const auto& each : of.held_up)
     text += "worker " + std::to_string(each.rank) + " came last in " +
             number_text("%.0f%%", 100 * each.comes_last) + " of the clocks, which waited " +

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,12 +46,39 @@ struct job_attribution {
   std::vector<held_up_by> held_up;  // the worst first; empty: by nobody
 };
 
-// Lines that are not whole, or of another job, are passed over. Errors: not_found (no line of
-// the job, or none of these clocks), invalid_argument (lines of another version).
-runtime::expected<job_attribution> attribute(const std::string& lines, const std::string& job,
-                                             const attribution_range& range);
-// The jobs of which there are lines, in the order in which they begin.
-std::vector<std::string> jobs_of_metrics(const std::string& lines);
+// What the lines say of each second.
+class metrics_record {
+ public:
+  // Adds lines; one that is not whole is passed over. Errors: invalid_argument (lines of
+  // another version).
+  runtime::status read(std::istream& lines);
+  // In the order in which they begin.
+  const std::vector<std::string>& jobs() const noexcept { return jobs_; }
+  // Errors: not_found (nothing of the job, or of these clocks).
+  runtime::expected<job_attribution> attribute(const std::string& job,
+                                               const attribution_range& range) const;
+
+  // Of a worker, in a second or in many.
+  struct account {
+    double clocks = 0;
+    double computes = 0;  // seconds, as are the next
+    double calls = 0;
+    double waits = 0;
+    double late = 0;
+    double last = 0;  // clocks
+  };
+  using accounts = std::map<std::uint32_t, account>;  // by rank
+  struct sample {
+    std::uint64_t clock = 0;
+    double epoch = 0;
+    double seconds = 0;
+    accounts workers;
+  };
+
+ private:
+  std::vector<std::string> jobs_;
+  std::map<std::string, std::vector<sample>> samples_;  // by job
+};
 
 // What people read, and a line of JSON without its end.
 std::string attribution_text(const job_attribution& of);

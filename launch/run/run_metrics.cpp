@@ -78,6 +78,7 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
     }
     auto& window = windows_[job.name];
     window.last_seconds.add(now, job);
+    window.rates = window.last_seconds.rates();
     window.since_line.add(now, job);
     if (!is_due) continue;
     const auto rates = window.since_line.rates();
@@ -91,9 +92,10 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
   return write(lines);
 }
 
-job_rates run_metrics::rates(const std::string& job) const {
+const job_rates& run_metrics::rates(const std::string& job) const {
+  static const job_rates unknown;
   const auto at = windows_.find(job);
-  return at == windows_.end() ? job_rates() : at->second.last_seconds.rates();
+  return at == windows_.end() ? unknown : at->second.rates;
 }
 
 runtime::status run_metrics::open() {

@@ -31,7 +31,7 @@ class run_metrics {
   runtime::status add(std::int64_t now, std::int64_t unix_ns,
                       const policies::cluster_status& status);
   // Of a job in the last seconds; nothing is known of one that does not run.
-  job_rates rates(const std::string& job) const;
+  const job_rates& rates(const std::string& job) const;
 
  private:
   runtime::status write(const std::string& lines);
@@ -42,6 +42,7 @@ class run_metrics {
   struct windows {
     rate_window last_seconds;
     rate_window since_line;  // since the last line
+    job_rates rates;         // of the last seconds
   };
 
   std::map<std::string, windows> windows_;  // of jobs that run

@@ -1,5 +1,8 @@
 #include "launch/run/attribution.hpp"
 
+#include <sstream>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +51,14 @@ struct second {
   }
   std::string line() const { return metrics_line(1, 1, job, rates) + "\n"; }
 };
+
+runtime::expected<job_attribution> attribute(const std::string& lines, const std::string& job,
+                                             const attribution_range& range = {}) {
+  metrics_record record;
+  std::istringstream from(lines);
+  if (auto read = record.read(from); !read.ok()) return runtime::fail(std::move(read));
+  return record.attribute(job, range);
+}
 
 job_attribution of(const std::string& lines, const attribution_range& range = {}) {
   const auto found = attribute(lines, "mlp", range);
@@ -141,13 +152,16 @@ TEST(attribution, passes_over_what_is_no_line_of_the_job) {
   auto other = second(50);
   other.job.name = "other";
   const auto lines = "{\"half\": \n" + other.line() + second(50).line() + "[]\nnull\n{}\n";
-  EXPECT_EQ(jobs_of_metrics(lines), (std::vector<std::string>{"other", "mlp"}));
+  metrics_record record;
+  std::istringstream from(lines);
+  ASSERT_TRUE(record.read(from).ok());
+  EXPECT_EQ(record.jobs(), (std::vector<std::string>{"other", "mlp"}));
   EXPECT_DOUBLE_EQ(of(lines).seconds, 1);
-  EXPECT_EQ(attribute(lines, "no", {}).error().code(), runtime::errc::not_found);
-  EXPECT_EQ(attribute("", "mlp", {}).error().code(), runtime::errc::not_found);
+  EXPECT_EQ(attribute(lines, "no").error().code(), runtime::errc::not_found);
+  EXPECT_EQ(attribute("", "mlp").error().code(), runtime::errc::not_found);
   auto newer = second(50).line();
   newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
-  EXPECT_THAT(attribute(newer, "mlp", {}).error().message(), HasSubstr("version 2"));
+  EXPECT_THAT(attribute(newer, "mlp").error().message(), HasSubstr("version 2"));
 }
 
 }  // namespace
