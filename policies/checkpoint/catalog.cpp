@@ -142,10 +142,11 @@ runtime::expected<checkpoint_id> checkpoint_catalog::base_of(checkpoint_id id) {
 
 status checkpoint_catalog::tidy(std::uint32_t keep, std::uint32_t epoch) {
   TIDEGATE_ASSERT(keep >= 1, "a checkpoint is kept");
+  // Whatever may still become a checkpoint is not before this. It is known before the names
+  // are: those that are listed may be of a round that the owner of a copy has begun since.
+  const auto end = in_flight_.value_or(checkpoint_id{epoch, last_number_ + 1});
   const auto names = list();
   if (!names) return names.error();
-  // Whatever may still become a checkpoint is not before this.
-  const auto end = in_flight_.value_or(checkpoint_id{epoch, last_number_ + 1});
   std::set<checkpoint_id> all, kept;
   for (const auto& name : *names)
     if (const auto file = parse_checkpoint_file(name);

@@ -64,9 +64,10 @@ class checkpoint_catalog {
 
   // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, unless
   // one that stays needs them, and files that belong to no checkpoint: temporary ones, and
-  // those of one that was given up. Not those of later epochs than `epoch`, which is ours, as
-  // somebody else may be writing there. Errors: the first of the storage's; what is left is
-  // tried again next time.
+  // those of one that was given up. Not those of later epochs than `epoch`, which is ours, nor
+  // of higher numbers than this catalog has seen before the call, as somebody else may be
+  // writing there: a copy may tidy while its origin begins the next. Errors: the first of the
+  // storage's; what is left is tried again next time.
   runtime::status tidy(std::uint32_t keep, std::uint32_t epoch);
 
  private:

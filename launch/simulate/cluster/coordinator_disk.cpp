@@ -9,7 +9,8 @@ namespace {
 
 constexpr nanoseconds disk_step_most = 2 * millisecond;
 constexpr nanoseconds journal_most = 3 * millisecond;
-constexpr nanoseconds told_most = millisecond;  // from there to what follows
+constexpr nanoseconds told_most = millisecond;       // from there to what follows
+constexpr nanoseconds tidy_most = 50 * millisecond;  // a store of objects takes its time
 
 }  // namespace
 
@@ -119,36 +120,57 @@ void coordinator_disk::begin_after(const std::string& job, policies::checkpoint_
 }
 
 policies::checkpoint_id coordinator_disk::begin(const std::string& job) {
-  auto& kept = keepers_.at(job);
-  kept.begun = kept.catalog->begin(epoch_);
-  return kept.begun;
+  return keepers_.at(job).catalog->begin(epoch_);
 }
 
 void coordinator_disk::write(const policies::coordinator_effects::write_manifest& manifest,
                              done then) {
+  const auto& catalog = *keepers_.at(manifest.manifest.job).catalog;
+  if (!catalog.was_begun_last(manifest.manifest.id))
+    return then({runtime::errc::cancelled, "given up meanwhile"});
   auto writer = policies::write_manifest(manifest.manifest);
   if (!writer) {
     world_.check.fail("checkpoints", "no manifest: " + writer.error().to_string());
     return then(writer.error());
   }
-  step(std::make_shared<policies::file_writer>(std::move(*writer)), manifest, then);
+  manifests_.push_back({manifest, std::move(*writer), catalog, std::move(then)});
+  if (manifests_.size() == 1) step();
 }
 
-void coordinator_disk::step(const std::shared_ptr<policies::file_writer>& writer,
-                            const policies::coordinator_effects::write_manifest& manifest,
-                            const done& then) {
-  const auto id = manifest.manifest.id;
-  auto& kept = keepers_.at(manifest.manifest.job);
-  if (kept.begun != id) return then({runtime::errc::cancelled, "given up meanwhile"});
-  const auto progress = writer->step(*kept.folder);
+void coordinator_disk::step() {
+  auto& manifest = manifests_.front();
+  const auto progress =
+      manifest.writer.step(*keepers_.at(manifest.content.manifest.job).folder);
   if (progress == policies::file_writer::progress::working)
     return world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, disk_step_most),
-                        [this, writer, manifest, then] { step(writer, manifest, then); });
-  if (progress != policies::file_writer::progress::done) return then(writer->error());
-  kept.catalog->add(id, manifest.manifest.base);
-  world_.check.checkpoints().kept(manifest.manifest);
-  if (!kept.catalog->tidy(manifest.keep, epoch_).ok()) note("the disk refuses");
-  then({});
+                        [this] { step(); });
+  if (progress == policies::file_writer::progress::done) return written();
+  const auto failed = std::move(manifest);
+  next();
+  failed.then(failed.writer.error());
+}
+
+// What is needless goes later, when the next round may have begun.
+void coordinator_disk::written() {
+  const auto& content = manifests_.front().content.manifest;
+  auto& catalog = *keepers_.at(content.job).catalog;
+  if (catalog.was_begun_last(content.id)) catalog.add(content.id, content.base);
+  world_.check.checkpoints().kept(content);
+  world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, tidy_most),
+               [this] { tidy(); });
+  manifests_.front().then({});
+}
+
+void coordinator_disk::tidy() {
+  auto& [content, writer, catalog, then] = manifests_.front();
+  catalog.add(content.manifest.id, content.manifest.base);
+  if (!catalog.tidy(content.keep, epoch_).ok()) note("the disk refuses");
+  next();
+}
+
+void coordinator_disk::next() {
+  manifests_.pop_front();
+  if (!manifests_.empty()) step();
 }
 
 }  // namespace tidegate::sim

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,7 +39,13 @@ class coordinator_disk final : public actors::coordinator_storage {
   struct keeper {
     std::unique_ptr<disk_view> folder;
     std::unique_ptr<policies::checkpoint_catalog> catalog;
-    policies::checkpoint_id begun;
+  };
+  // A manifest on its way, as actors/node/checkpoint_keeper.hpp has it.
+  struct new_manifest {
+    policies::coordinator_effects::write_manifest content;
+    policies::file_writer writer;
+    policies::checkpoint_catalog catalog;  // a copy: the next round may begin before tidy()
+    done then;
   };
 
   // What a run begins with; one that goes on in its epoch has it in the journal.
@@ -46,14 +53,18 @@ class coordinator_disk final : public actors::coordinator_storage {
   void keep(const std::vector<policies::coordinator_record>& records);
   runtime::status keep_or_fail(const std::vector<policies::coordinator_record>& records);
   runtime::status journal_failure();
-  void step(const std::shared_ptr<policies::file_writer>& writer,
-            const policies::coordinator_effects::write_manifest& manifest, const done& then);
+  // Steps of the first that waits.
+  void step();
+  void written();
+  void tidy();
+  void next();
   void note(const std::string& text) const;
 
   world& world_;
   process& owner_;
   std::uint32_t epoch_;
   std::map<std::string, keeper> keepers_;  // by job
+  std::deque<new_manifest> manifests_;     // one at a time, with what is tidied up after it
   policies::restored_cluster found_;
 };
 

@@ -185,6 +185,24 @@ TEST_F(checkpoint_catalog_test, removes_what_belongs_to_no_checkpoint_but_nothin
                                    theirs, "notes.txt"));
 }
 
+// As a thread does that writes manifests, while the next round has begun.
+TEST_F(checkpoint_catalog_test, a_copy_removes_nothing_that_was_begun_since) {
+  const auto id = catalog.begin(1);
+  auto copy = catalog;
+  catalog.add(id);
+  const auto next = catalog.begin(1);
+  const std::vector<std::string> theirs{shard_file_name(next, 0),
+                                        shard_file_name(next, 1) + ".tmp"};
+  for (const auto& name : theirs) ASSERT_TRUE(disk.create(name) && disk.close(name));
+  copy.add(id);
+  ASSERT_TRUE(copy.tidy(1, 1));
+  EXPECT_EQ(files(), theirs);
+  const auto whole = write(catalog, 2);
+  EXPECT_GT(whole, next);
+  ASSERT_TRUE(copy.tidy(1, 1));
+  EXPECT_THAT(files(), Contains(manifest_name(whole)));
+}
+
 TEST_F(checkpoint_catalog_test, numbers_are_never_used_again) {
   EXPECT_EQ(catalog.begin(1), (checkpoint_id{1, 1}));
   EXPECT_EQ(catalog.begin(1), (checkpoint_id{1, 2}));

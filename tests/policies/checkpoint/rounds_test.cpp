@@ -241,6 +241,28 @@ TEST_F(checkpoint_rounds_test, the_end_of_the_job_gives_a_round_up_and_makes_a_l
   EXPECT_TRUE(out.list.empty()) << "nothing comes after the last";
 }
 
+// Given up, it would become durable all the same, and make the one that the final round needs
+// look needless.
+TEST_F(checkpoint_rounds_test, the_final_one_begins_after_a_manifest_that_is_being_written) {
+  advance(3);
+  begin(7);
+  answer(7);
+  rounds.part(part_of(0, 7, 10), out);
+  rounds.part(part_of(1, 7, 10), out);
+  out.list.clear();
+  rounds.finished(two, out);
+  rounds.finished(two, out);
+  advance(100);
+  EXPECT_TRUE(out.list.empty());
+  rounds.written({1, 7}, {}, out);
+  const auto ended = all<effects::ended>(out);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_TRUE(ended[0].result.ok());
+  EXPECT_FALSE(ended[0].final);
+  begin(8);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, clock_vector::infinity);
+}
+
 TEST_F(checkpoint_rounds_test, a_job_without_tables_has_nothing_to_keep) {
   advance(50, second, {});
   EXPECT_TRUE(out.list.empty());
