@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -136,6 +137,13 @@ expected<worker_environment> read_worker_environment() {
   auto incarnation = number("TIDEGATE_INCARNATION");
   if (!incarnation) return fail(incarnation.error());
   all.incarnation = *incarnation;
+  if (const char* slow = runtime::launch_variable("TIDEGATE_SLOW")) {
+    std::istringstream from(slow);
+    if (!(from >> all.slow_factor >> all.slow_from >> all.slow_until) || all.slow_factor < 1)
+      return fail(errc::invalid_argument,
+                  "TIDEGATE_SLOW=" + std::string(slow) +
+                      "; allowed: a factor from 1, a clock, and the clock where it ends");
+  }
   return all;
 }
 

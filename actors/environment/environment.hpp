@@ -17,6 +17,10 @@ struct worker_environment {
   std::string job;
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 1;
+  // The factor, the first clock and the clock after the last (TIDEGATE_SLOW).
+  double slow_factor = 1;
+  std::uint64_t slow_from = 0;
+  std::uint64_t slow_until = 0;
 };
 
 // Errors: invalid_argument, naming the variable that is missing or wrong, or saying that this

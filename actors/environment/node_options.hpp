@@ -9,7 +9,9 @@
 //   TIDEGATE_ONE_HOST=1   all processes of the cluster are on this host: nothing listens beyond
 //   it TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
 //   TIDEGATE_UNREACHABLE_MS=<ms>   supervision.unreachable; 10,000 without it
-//   TIDEGATE_LINK_FAULTS=<seed> <drop> <duplicate> <delay> <ms>   runtime/transport/lossy_link
+//   TIDEGATE_LINK_FAULTS=<seed> <drop> <duplicate> <delay> <ms> <ms>
+//   runtime/transport/lossy_link
+//   TIDEGATE_SLOW=<factor> <clock> <clock>   of workers: policies/worker/slow_compute.hpp
 //   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
 //   TIDEGATE_STATE_FD=<fd>         runtime/process/state_file.hpp; without it a worker keeps
 //   nothing

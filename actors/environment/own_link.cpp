@@ -115,7 +115,7 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
   runtime::link_faults link_faults;
   std::istringstream from(faults);
   if (!(from >> link_faults.seed >> link_faults.drop >> link_faults.duplicate >>
-        link_faults.delay >> link_faults.delay_ms_max))
+        link_faults.delay >> link_faults.delay_ms_min >> link_faults.delay_ms_max))
     return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
                                             "; allowed: a seed, shares of frames that are "
                                             "dropped, doubled, delayed, and milliseconds");

@@ -337,6 +337,7 @@ status session_impl::before_moving() {
     waited_before_ns_ = reactor_->waited_ns();
     call_ns_ = 0;
   }
+  if (slow_.is_on()) compute_longer();
   return room();
 }
 

@@ -26,6 +26,7 @@
 #include "actors/session/worker_actor.hpp"
 #include "actors/store/table_memory.hpp"
 #include "policies/protocol/double_buffer.hpp"
+#include "policies/worker/slow_compute.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -133,6 +134,8 @@ class session_impl final : private held_push {
   std::int64_t moves_since_ = 0;  // when it first pushed, or ended a clock; 0: not yet
   std::uint64_t call_ns_ = 0;     // since then, and:
   std::uint64_t waited_before_ns_ = 0;
+  policies::slow_compute slow_{parts_.environment.slow_factor, parts_.environment.slow_from,
+                               parts_.environment.slow_until};
   float rate_ = 1.0F;  // session::scale_learning_rate()
   device_calls device_{*this};
   range_calls ranges_{*this};
@@ -162,6 +165,8 @@ class session_impl final : private held_push {
                       const Ts&... xs);
   policies::worker_progress numbers_now() const;
   policies::worker_times times_now() const;
+  // Pauses where the run wants this worker slow.
+  void compute_longer();
 };
 
 template <class T, class... Ts>

@@ -1,5 +1,8 @@
 // The state that a session keeps: what the program sets and reads, and the push that leaves
 // when the state of its clock is committed. And what it tells of how it goes on.
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "actors/session/session_impl.hpp"
@@ -88,6 +91,20 @@ policies::worker_times session_impl::times_now() const {
   return {.elapsed_ns = static_cast<std::uint64_t>(runtime::steady_now() - moves_since_),
           .call_ns = call_ns_,
           .wait_ns = reactor_->waited_ns() - waited_before_ns_};
+}
+
+void session_impl::compute_longer() {
+  const auto computed_ns = [this] {
+    const auto times = times_now();
+    return times.elapsed_ns - std::min(times.elapsed_ns, times.call_ns + times.wait_ns);
+  };
+  constexpr std::int64_t slice_ns = 50'000'000;  // an interrupt is not to wait for the rest
+  const auto until =
+      runtime::steady_now() + static_cast<std::int64_t>(slow_.pause_ns(clock_, computed_ns()));
+  for (auto left = until - runtime::steady_now(); left > 0 && !parts_.interrupted();
+       left = until - runtime::steady_now())
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, slice_ns)));
+  slow_.went_on(computed_ns());
 }
 
 void session_impl::report_now(bool even_if_recent) {

@@ -62,6 +62,12 @@ std::vector<std::string> hosts_with_address(const policies::cluster_spec& spec) 
   return names;
 }
 
+std::vector<std::string> process_names(const policies::cluster_spec& spec) {
+  std::vector<std::string> names;
+  for (const auto& name : policies::process_names_of(spec)) names.push_back(name.to_string());
+  return names;
+}
+
 policies::chaos_plan read_random(const section& from, const policies::cluster_spec& into) {
   policies::chaos_plan plan;
   plan.hosts = hosts_with_address(into);
@@ -81,10 +87,41 @@ policies::chaos_plan read_random(const section& from, const policies::cluster_sp
   return plan;
 }
 
+// `names`: of the cluster's processes.
+void read_slow(const section& from, const std::vector<std::string>& names,
+               policies::fault_spec& into) {
+  if (from.node() == nullptr) return;
+  for (const auto& entry : from.node()->entries) {
+    const section child(&entry.value, entry.value.where, from.pattern() + ".*",
+                        join_path(from.shown(), entry.key), from.out());
+    if (!entry.value.is_map()) {
+      child.note(child.where(), child.shown() + " is " + std::string(describe(entry.value)) +
+                                    "; allowed: a map");
+      continue;
+    }
+    policies::slow_fault fault;
+    fault.process = entry.key;
+    child.real("factor", fault.factor, [](float value) { return value >= 1 && value <= 1000; });
+    child.number("from", fault.from, 0, ~std::uint64_t{0});
+    std::uint64_t until = 0;
+    if (child.number("until", until, fault.from + 1, ~std::uint64_t{0})) fault.until = until;
+    std::uint64_t delay = 0;
+    child.duration_ms("link_delay", delay, 0, delay_ms_max);
+    fault.link_delay_ms = static_cast<std::uint32_t>(delay);
+    const auto near = nearest(entry.key, names);
+    if (std::find(names.begin(), names.end(), entry.key) == names.end())
+      child.note(child.where(), child.shown() + ": there is no process " + entry.key +
+                                    (near.empty() ? "" : "; did you mean " + near + "?"));
+    else if (fault.factor > 1 && !entry.key.starts_with("worker-"))
+      child.wrong("factor", "is of a process that is no worker");
+    else
+      into.slow.push_back(std::move(fault));
+  }
+}
+
 void read_timed(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
-  std::vector<std::string> names;
-  for (const auto& name : policies::process_names_of(into)) names.push_back(name.to_string());
+  const auto names = process_names(into);
   const auto hosts = hosts_with_address(into);
   for (const auto& entry : from.node()->entries) {
     const auto wrong = [&](const std::string& subject) {
@@ -120,6 +157,7 @@ void read_faults(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
   from.number("seed", into.faults.seed, 0, ~std::uint64_t{0});
   read_link(from.child("link"), into.faults.link);
+  read_slow(from.child("slow"), process_names(into), into.faults);
   if (from.get("random") != nullptr)
     into.faults.random = read_random(from.child("random"), into);
   read_timed(from.child("at"), into);

@@ -8,6 +8,7 @@
 #include "launch/config/read_faults.hpp"
 #include "launch/config/read_hosts.hpp"
 #include "launch/config/read_job.hpp"
+#include "launch/config/read_monitor.hpp"
 #include "launch/config/read_supervision.hpp"
 #include "launch/config/words.hpp"
 #include "launch/config/yaml_keys.hpp"
@@ -198,7 +199,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   if (!tree.is_map()) {
     out.add(tree.where, (tree.is_null() ? "the file is empty" : "the file is no map") +
                             std::string("; allowed: a map with the keys cluster, supervision, "
-                                        "security, jobs and faults"));
+                                        "security, monitor, jobs and faults"));
     return runtime::fail(out.to_status());
   }
   apply_overrides(tree, sets, out);
@@ -212,6 +213,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   }
   read_supervision(root.child("supervision"), spec.supervision);
   root.child("security").choice<bool>("encrypt", spec.security.encrypt, truth_words);
+  read_monitor(root.child("monitor"), spec);
   read_jobs(root, spec);
   if (out.empty()) {
     share_out_chunks(cluster, spec);

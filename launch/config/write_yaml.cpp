@@ -5,6 +5,7 @@
 #include "launch/config/fault_words.hpp"
 #include "launch/config/read_supervision.hpp"
 #include "launch/config/words.hpp"
+#include "launch/text/endpoint.hpp"
 #include "launch/text/scalars.hpp"
 #include "policies/model/row_rules.hpp"
 #include "policies/placement/hosts.hpp"
@@ -214,6 +215,19 @@ std::string random_text(const policies::chaos_plan& plan) {
   return text + "}\n";
 }
 
+std::string slow_text(const policies::slow_fault& fault) {
+  auto text = "    " + quote(fault.process) + ": {factor: " + format_real(fault.factor) +
+              ", from: " + std::to_string(fault.from);
+  if (fault.until) text += ", until: " + std::to_string(*fault.until);
+  return text + ", link_delay: " + format_duration_ms(fault.link_delay_ms) + "}\n";
+}
+
+std::string monitor_text(const policies::monitor_spec& monitor) {
+  auto text = "monitor: {address: " + quote(to_string(endpoint{monitor.host, monitor.port}));
+  if (!monitor.key_file.empty()) text += ", key_file: " + quote(monitor.key_file);
+  return text + "}\n";
+}
+
 std::string faults_text(const policies::fault_spec& faults) {
   auto text = "faults:\n  seed: " + std::to_string(faults.seed) + "\n";
   const auto& link = faults.link;
@@ -221,6 +235,8 @@ std::string faults_text(const policies::fault_spec& faults) {
           ", duplicate: " + format_real(link.duplicate) +
           ", delay: " + format_real(link.delay) +
           ", delay_up_to: " + format_duration_ms(link.delay_ms_max) + "}\n";
+  if (!faults.slow.empty()) text += "  slow:\n";
+  for (const auto& fault : faults.slow) text += slow_text(fault);
   if (faults.random) text += random_text(*faults.random);
   // A moment is a key, with all that is to happen then.
   std::vector<std::pair<std::string, std::vector<std::string>>> moments;
@@ -275,6 +291,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
           heartbeat_text(spec.supervision.heartbeat_timeout_ms) +
           "  unreachable: " + format_duration_ms(spec.supervision.unreachable_ms) + "\n";
   if (spec.security.encrypt) text += "security: {encrypt: true}\n";
+  if (spec.monitor) text += monitor_text(*spec.monitor);
   if (spec.faults.any()) text += faults_text(spec.faults);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);

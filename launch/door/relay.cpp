@@ -34,7 +34,7 @@ int complain(int code, const std::string& why) {
 }
 
 // A pod has no address, or nobody listens there, until it has been started.
-runtime::expected<runtime::unique_fd> connect_in_time(const socket_place& place,
+runtime::expected<runtime::unique_fd> connect_in_time(const endpoint& place,
                                                       std::uint32_t wait_ms) {
   const auto until = runtime::steady_now() + std::int64_t{wait_ms} * millisecond;
   while (true) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <utility>
 
 #include "launch/text/scalars.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
@@ -16,9 +17,8 @@ using runtime::unique_fd;
 
 // A peer whose host has gone without a word is found out by then.
 constexpr std::uint32_t gone_after_ms = 30'000;
-constexpr std::uint64_t port_max = 65535;
 
-socket_place place_in(const sockaddr_storage& address, socklen_t length) {
+endpoint place_in(const sockaddr_storage& address, socklen_t length) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
   if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(),
@@ -31,40 +31,15 @@ socket_place place_in(const sockaddr_storage& address, socklen_t length) {
 
 }  // namespace
 
-runtime::expected<socket_place> parse_place(const std::string& text) {
-  socket_place place{.host = text, .port = door_port_default};
-  std::string port;
-  const auto colon = text.rfind(':');
-  if (text.starts_with('[')) {
-    const auto end = text.find(']');
-    place.host = text.substr(1, end == std::string::npos ? end : end - 1);
-    const auto rest = end == std::string::npos ? ":" : text.substr(end + 1);
-    if (!rest.empty()) port = rest.starts_with(':') ? rest.substr(1) : "-";
-    if (port.empty() && !rest.empty()) port = "-";
-  } else if (colon != std::string::npos && text.find(':') == colon) {
-    place.host = text.substr(0, colon);
-    port = text.substr(colon + 1);
-    if (port.empty()) port = "-";
-  }
-  if (!port.empty()) {
-    const auto number = parse_unsigned(port);
-    if (!number || *number > port_max) place.host.clear();
-    place.port = static_cast<std::uint16_t>(number ? *number : 0);
-  }
-  if (place.host.empty())
-    return runtime::fail(errc::invalid_argument,
-                         "'" + text +
-                             "' is no address of a door; allowed: NAME, NAME:PORT, "
-                             "ADDRESS:PORT, [ADDRESS]:PORT");
-  return place;
+runtime::expected<endpoint> parse_place(const std::string& text) {
+  if (auto place = parse_endpoint(text, door_port_default)) return std::move(*place);
+  return runtime::fail(errc::invalid_argument,
+                       "'" + text +
+                           "' is no address of a door; allowed: NAME, NAME:PORT, "
+                           "ADDRESS:PORT, [ADDRESS]:PORT");
 }
 
-std::string to_string(const socket_place& place) {
-  const bool is_v6 = place.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + place.host + "]" : place.host) + ":" + std::to_string(place.port);
-}
-
-socket_place place_of(int socket) {
+endpoint place_of(int socket) {
   sockaddr_storage address = {};
   socklen_t length = sizeof address;
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
@@ -82,7 +57,7 @@ unique_fd accept_from(int listener, std::string& peer) {
   return connection;
 }
 
-runtime::expected<unique_fd> connect_to(const socket_place& place, std::uint32_t within_ms) {
+runtime::expected<unique_fd> connect_to(const endpoint& place, std::uint32_t within_ms) {
   const auto all = runtime::resolve(place.host, place.port);
   if (!all) return runtime::fail(all.error());
   runtime::status why;

@@ -8,6 +8,7 @@
 #include "actors/environment/node_options.hpp"
 #include "launch/config/words.hpp"
 #include "launch/text/scalars.hpp"
+#include "policies/model/clock_vector.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/object_place.hpp"
@@ -65,6 +66,30 @@ void set_ranks(const policies::cluster_spec& spec, const policies::job_spec& job
 
 namespace {
 
+void set_faults(const policies::fault_spec& faults, const process_plan& process,
+                variables& all) {
+  const auto name = process.name.to_string();
+  const auto* slow = faults.slow_of(name);
+  if (slow != nullptr && slow->factor > 1)
+    all["TIDEGATE_SLOW"] =
+        format_real(slow->factor) + " " + std::to_string(slow->from) + " " +
+        std::to_string(slow->until.value_or(policies::clock_vector::infinity));
+  auto link = faults.link;
+  std::uint32_t delay_ms_min = 0;
+  if (slow != nullptr && slow->link_delay_ms > 0) {
+    link.delay = 1;
+    link.delay_ms_max = delay_ms_min = slow->link_delay_ms;
+  }
+  if (!link.any()) return;
+  // Each incarnation of each process draws its own.
+  const auto seed =
+      runtime::mix64(runtime::stream_key(faults.seed, name) ^ process.incarnation);
+  all["TIDEGATE_LINK_FAULTS"] = std::to_string(seed) + " " + format_real(link.drop) + " " +
+                                format_real(link.duplicate) + " " + format_real(link.delay) +
+                                " " + std::to_string(delay_ms_min) + " " +
+                                std::to_string(link.delay_ms_max);
+}
+
 std::string addresses_text(const policies::host_spec& host) {
   auto text = host.address;
   for (const auto& rail : host.rails) text += "," + rail;
@@ -120,14 +145,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   all["TIDEGATE_UNREACHABLE_MS"] = std::to_string(spec.supervision.unreachable_ms);
   if (spec.security.encrypt) all["TIDEGATE_ENCRYPT"] = "1";
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
-  if (const auto& link = spec.faults.link; link.any()) {
-    // Each incarnation of each process draws its own.
-    const auto seed = runtime::mix64(runtime::stream_key(spec.faults.seed, name.to_string()) ^
-                                     process.incarnation);
-    all["TIDEGATE_LINK_FAULTS"] = std::to_string(seed) + " " + format_real(link.drop) + " " +
-                                  format_real(link.duplicate) + " " + format_real(link.delay) +
-                                  " " + std::to_string(link.delay_ms_max);
-  }
+  set_faults(spec.faults, process, all);
   set_transport(spec, all);
   return all;
 }

@@ -4,10 +4,30 @@
 #include <string>
 #include <utility>
 
+#include "launch/text/scalars.hpp"
+
 namespace tidegate::launch {
+
+namespace {
+
+std::string slow_text(const policies::slow_fault& slow) {
+  std::string text;
+  if (slow.factor > 1)
+    text = "it computes " + format_real(slow.factor) + " times as long from clock " +
+           std::to_string(slow.from) +
+           (slow.until ? " and before " + std::to_string(*slow.until) : "");
+  if (slow.link_delay_ms > 0)
+    text += (text.empty() ? "" : ", ") + std::string("what it sends comes ") +
+            format_duration_ms(slow.link_delay_ms) + " later";
+  return text.empty() ? "it is not" : text;
+}
+
+}  // namespace
 
 void run_faults::begin(std::int64_t now) {
   if (spec_.faults.hits()) faults_.emplace(spec_.faults, now);
+  for (const auto& slow : spec_.faults.slow)
+    journal_.event("fault", slow.process + " is slow: " + slow_text(slow));
 }
 
 void run_faults::cause(std::int64_t now) {

@@ -94,8 +94,9 @@ class checkpoint_rounds {
   // keep yet, and no round begins.
   void begin(std::int64_t now, const std::set<std::uint32_t>& shards, checkpoint_effects& out);
   // Begins the final round, of what the workers leave, as all have finished. A round under way
-  // is given up, unless its manifest is being written: the final round begins after it then, and
-  // may need it. A shard that still writes a part of one is asked again when it has written it.
+  // is given up, unless its manifest is being written: the final round begins after it then,
+  // and may need it. A shard that still writes a part of one is asked again when it has written
+  // it.
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
 
   // Makes rounds due at the next clock that can be named, as the run is about to be

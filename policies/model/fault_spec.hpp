@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/model/process_name.hpp"
@@ -62,14 +63,33 @@ struct link_fault_spec {
   friend bool operator==(const link_fault_spec&, const link_fault_spec&) = default;
 };
 
+// A process that is slower than the others, in all its incarnations.
+struct slow_fault {
+  std::string process;  // process_name::to_string
+  // How many times as long a worker computes, from its clock `from` on and before `until`.
+  float factor = 1;
+  std::uint64_t from = 0;
+  std::optional<std::uint64_t> until;
+  std::uint32_t link_delay_ms = 0;  // of each frame that it sends, as long as it runs
+
+  friend bool operator==(const slow_fault&, const slow_fault&) = default;
+};
+
 struct fault_spec {
   std::uint64_t seed = 1;  // of all draws; that of `random` is not used
   link_fault_spec link;
+  std::vector<slow_fault> slow;
   std::optional<chaos_plan> random;
   std::vector<timed_fault> timed;
 
   bool hits() const noexcept { return random || !timed.empty(); }
-  bool any() const noexcept { return hits() || link.any(); }
+  bool any() const noexcept { return hits() || link.any() || !slow.empty(); }
+  // Returns the fault of that process, or null; valid as long as this.
+  const slow_fault* slow_of(std::string_view process) const noexcept {
+    for (const auto& fault : slow)
+      if (fault.process == process) return &fault;
+    return nullptr;
+  }
   friend bool operator==(const fault_spec&, const fault_spec&) = default;
 };
 

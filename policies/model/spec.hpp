@@ -241,6 +241,17 @@ struct security_spec {
   friend bool operator==(const security_spec&, const security_spec&) = default;
 };
 
+// Where the launcher answers over HTTP how the run goes on.
+struct monitor_spec {
+  std::string host;        // an address
+  std::uint16_t port = 0;  // 0: the system chooses
+  // A file of the launcher's host with the key that who asks must have; empty: nobody needs
+  // one, and the address is of loopback.
+  std::string key_file;
+
+  friend bool operator==(const monitor_spec&, const monitor_spec&) = default;
+};
+
 // A machine, or a network namespace that stands for one. Processes of different hosts never
 // share memory.
 inline constexpr std::size_t host_addresses_max = 16;
@@ -336,6 +347,7 @@ struct cluster_spec {
   std::uint32_t plugin_timeout_ms = 10'000;
   supervision_spec supervision;
   security_spec security;
+  std::optional<monitor_spec> monitor;
   fault_spec faults;
   std::vector<job_spec> jobs;
 

@@ -59,7 +59,9 @@ class lossy_link final : public link, private frame_sink {
     }
     if (happens(faults_.delay)) {
       ++delayed_;
-      const auto wait = std::chrono::milliseconds(random_.below(faults_.delay_ms_max + 1));
+      const auto spread = faults_.delay_ms_max - faults_.delay_ms_min;
+      const auto wait =
+          std::chrono::milliseconds(faults_.delay_ms_min + random_.below(spread + 1));
       late_.push_back({clock::now() + wait, peer, header, copy_of(payload)});
       return settled(token);
     }

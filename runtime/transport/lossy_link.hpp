@@ -19,6 +19,7 @@ struct link_faults {
   double drop = 0;
   double duplicate = 0;
   double delay = 0;
+  std::uint32_t delay_ms_min = 0;  // drawn between both
   std::uint32_t delay_ms_max = 0;
 };
 

@@ -4,16 +4,15 @@ import json
 
 from cluster import *
 
-PAUSE_US, SLOW_US = 4000, 40000
+PAUSE_US = 4000
 SLOW = 1
 
 
 class Why(ClusterTest):
-    def yaml(self, clocks, **job):
-        made = json.loads(cluster_yaml({"job": {"workers": 3, "mode": ["workload", clocks, 0, "exchange"], **job}}, shards=2))
-        worker, *words = made["jobs"]["job"]["command"]
-        pauses = f"if [ $TIDEGATE_RANK = {SLOW} ]; then pause={SLOW_US}; else pause={PAUSE_US}; fi"
-        made["jobs"]["job"]["command"] = ["sh", "-c", f'{pauses}; exec {worker} workload {clocks} $pause exchange']
+    def yaml(self, clocks, slow, shards=2, **job):
+        made = json.loads(cluster_yaml({"job": {"workers": 3, "mode": ["workload", clocks, PAUSE_US, "exchange"], **job}},
+                                       shards=shards))
+        made["faults"] = {"slow": {f"worker-job-{SLOW}": slow}}
         return json.dumps(made)
 
     def tidegate(self, *words):
@@ -21,12 +20,12 @@ class Why(ClusterTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def worst(self, run, *words):
+    def worst(self, run, *words, because="computes"):
         found = json.loads(self.tidegate("why", run.run_dir, "--json", *words))
         self.assertEqual(found["workers"], 3)
         self.assertEqual(len(found["held_up_by"]), 1, found)
         worst = found["held_up_by"][0]
-        self.assertEqual((worst["rank"], worst["because"]), (SLOW, "computes"), worst)
+        self.assertEqual((worst["rank"], worst["because"]), (SLOW, because), worst)
         # Whatever else the machine does, what the others wait for is most of the longer pause.
         self.assertGreater(worst["comes_last"], 0.5, worst)
         self.assertGreater(worst["faster"], 1.5, worst)
@@ -35,7 +34,7 @@ class Why(ClusterTest):
     def test_a_worker_that_computes_longer(self):
         for aggregators in ("none", "per_host"):
             with self.subTest(aggregators=aggregators):
-                run = self.launch(self.yaml(150, aggregators=aggregators))
+                run = self.launch(self.yaml(150, {"factor": 10}, aggregators=aggregators))
                 metrics = run.run_dir / "metrics.jsonl"
                 wait_until(lambda: metrics.exists() and len(metrics.read_text().splitlines()) >= 2, 30, "two lines")
                 self.worst(run)
@@ -49,6 +48,20 @@ class Why(ClusterTest):
                 self.worst(run, "--last", 50)
                 self.assertIn("worker 1 came last", self.tidegate("why", run.run_dir))
                 self.assertEqual(metrics.stat().st_mode & 0o777, 0o600)
+
+    def test_a_worker_whose_link_is_slow(self):
+        run = self.launch(self.yaml(60, {"link_delay": "30ms"}))
+        self.assertEqual(run.wait(60), 0, run.account())
+        self.worst(run, because="arrives")
+        self.assertIn("worker-job-1 is slow: what it sends comes 30ms later", run.events_text())
+
+    def test_a_worker_that_is_slow_for_some_clocks(self):
+        run = self.launch(self.yaml(1200, {"factor": 10, "from": 100, "until": 200}))
+        self.assertEqual(run.wait(90), 0, run.account())
+        self.assertEqual(self.worst(run, "--clock", 150)["rank"], SLOW)
+        # Shards tell once in a second who came last: what ends at clock 200 is told by clock 600.
+        last = json.loads(self.tidegate("why", run.run_dir, "--json", "--last", 600))
+        self.assertNotIn(SLOW, [worker["rank"] for worker in last["held_up_by"]], last)
 
     def test_a_run_that_has_said_nothing(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 1, "mode": ["workload", 1, 0, "exchange"]}}))

@@ -46,6 +46,7 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   EXPECT_EQ(a->control_port, b->control_port);
   EXPECT_EQ(a->start_timeout_ms, b->start_timeout_ms);
   EXPECT_EQ(a->supervision.heartbeat_timeout_ms, b->supervision.heartbeat_timeout_ms);
+  EXPECT_EQ(a->monitor, b->monitor);
   EXPECT_EQ(a->faults, b->faults);
   ASSERT_EQ(a->jobs.size(), b->jobs.size());
   for (std::size_t i = 0; i < a->jobs.size(); ++i) expect_same(a->jobs[i], b->jobs[i]);
@@ -116,6 +117,9 @@ TEST(write_yaml, keeps_faults) {
   };
   expect_round_trip(with("  seed: 9\n  link: {drop: 0.001, delay: 0.25, delay_up_to: 3s}\n"));
   expect_round_trip(with("  random: {}\n"));
+  expect_round_trip(
+      with("  slow: {worker-j-0: {factor: 2.5, from: 3, until: 9}, shard-0: "
+           "{link_delay: 5ms}, worker-j-1: {}}\n"));
   expect_round_trip(with(R"(  seed: 3
   link: {duplicate: 1}
   random: {every: 1s, roles: [shard, worker], actions: [kill, "stop:20ms"], count: 7, for: 2m}
@@ -146,6 +150,12 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
       {"random: {actions: [partition:1s]}",
        "faults.random.actions: 'partition:1s' is not valid"},
       {"random: {actions: [fill]}", "faults.random.actions: 'fill' is not valid"},
+      {"slow: {worker-j-7: {}}", "there is no process worker-j-7; did you mean worker-j-0?"},
+      {"slow: {shard-0: {factor: 2}}",
+       "faults.slow.shard-0.factor: is of a process that is no worker"},
+      {"slow: {worker-j-0: {factor: 0.5}}", "faults.slow.worker-j-0.factor"},
+      {"slow: {worker-j-0: {from: 4, until: 4}}", "faults.slow.worker-j-0.until"},
+      {"slow: {worker-j-0: 3}", "faults.slow.worker-j-0 is a plain value"},
       {"at: {5s: partition there}", "there is no host with an address there"},
       {"at: {5s: fill:1s shard-0}", "faults.at.5s"},
       {"at: {soon: kill shard-0}", "faults.at.soon: 'soon: kill shard-0' is not valid"},
@@ -159,6 +169,22 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
     EXPECT_THAT(spec.error().message(), testing::HasSubstr(told));
     EXPECT_THAT(spec.error().message(), testing::HasSubstr("c.yaml:5:"));
   }
+}
+
+TEST(write_yaml, keeps_where_the_monitor_listens) {
+  expect_round_trip(with_job("") + "monitor: {}\n");
+  expect_round_trip(with_job("") + "monitor: {address: '[::1]:0'}\n");
+  expect_round_trip(with_job("") + "monitor: {address: 10.0.0.1:80, key_file: /etc/key}\n");
+  const auto spec = parse_cluster(with_job("") + "monitor: {}\n", "c.yaml", {});
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->monitor, (policies::monitor_spec{"127.0.0.1", 9464, ""}));
+  EXPECT_FALSE(parse_cluster(with_job(""), "c.yaml", {})->monitor);
+  for (const auto* wrong :
+       {"{address: 9464}", "{address: 127.0.0.1}", "{address: here:80}",
+        "{address: 127.0.0.1:65536}", "{address: '::1:80'}", "{address: 0.0.0.0:80}",
+        "{key_file: key}", "{adress: 127.0.0.1:1}", "[]"})
+    EXPECT_FALSE(parse_cluster(with_job("") + "monitor: " + wrong + "\n", "c.yaml", {}))
+        << wrong;
 }
 
 TEST(write_yaml, keeps_where_shards_are) {

@@ -87,6 +87,21 @@ TEST(environment, tells_workers_what_torchrun_would) {
   EXPECT_EQ(child_environment({}, spec, node(process_role::shard), run).count("RANK"), 0U);
 }
 
+TEST(environment, tells_a_process_how_it_is_slow) {
+  auto spec = spec_with("auto");
+  spec.faults.slow = {{.process = "worker-mlp-3", .factor = 2.5F, .from = 7, .until = 9},
+                      {.process = "shard-0", .link_delay_ms = 5}};
+  const auto worker = child_environment({}, spec, worker_3, identity);
+  EXPECT_EQ(worker.at("TIDEGATE_SLOW"), "2.5 7 9");
+  EXPECT_EQ(worker.count("TIDEGATE_LINK_FAULTS"), 0U);
+  const auto shard = child_environment({}, spec, node(process_role::shard), identity);
+  EXPECT_EQ(shard.count("TIDEGATE_SLOW"), 0U);
+  EXPECT_THAT(shard.at("TIDEGATE_LINK_FAULTS"), testing::EndsWith(" 0 0 1 5 5"));
+  spec.faults.link.drop = 0.5F;
+  EXPECT_THAT(child_environment({}, spec, worker_3, identity).at("TIDEGATE_LINK_FAULTS"),
+              testing::EndsWith(" 0.5 0 0 0 20"));
+}
+
 TEST(environment, of_nodes_has_no_job) {
   const auto shard =
       child_environment({}, spec_with("auto"), node(process_role::shard), identity);
