@@ -45,6 +45,10 @@ const std::vector<command>& commands() {
        .kind = command_kind::status,
        .argument = "run folder",
        .example = "RUN_DIR"},
+      {.name = "top",
+       .kind = command_kind::top,
+       .argument = "run folder",
+       .example = "RUN_DIR"},
       {.name = "why",
        .kind = command_kind::why,
        .argument = "run folder",
@@ -187,6 +191,7 @@ options::options_description describe(command_kind kind, command_line& into) {
     case command_kind::version:
     case command_kind::host:
     case command_kind::cancel:
+    case command_kind::top:
       break;
   }
   return all;

@@ -21,6 +21,7 @@ enum class command_kind : std::uint8_t {
   scale,
   cancel,
   status,
+  top,
   why,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
@@ -32,7 +33,8 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;  // of help: a command, "yaml", or empty
-  std::string file;   // the cluster file; export, scale, cancel, status, why: the run folder
+  std::string
+      file;  // the cluster file; export, scale, cancel, status, top, why: the run folder
   std::vector<std::string> sets;    // --set, in order
   bool json = false;                // plan, status, why
   std::string engine;               // plan: another than the file's; empty: the file's

@@ -27,6 +27,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       end a job; the others of the run go on
   tidegate status RUN_DIR [--json]
       say how a run goes on, or has ended
+  tidegate top RUN_DIR
+      show how a run goes on, second by second
   tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
       say which worker the others wait for, and why
   tidegate bench SUBJECT [options]
@@ -186,6 +188,20 @@ waited for whom for more than two seconds. Of a run that has ended it says what 
 Exit codes: 0 it is said; 1 no launcher lives in RUN_DIR, and it has no result; 2 bad usage.
 )";
 
+constexpr const char* top = R"(tidegate top RUN_DIR
+
+Shows once in a second how the jobs of a run go on: how far they are, which worker the others wait
+for and why, where the time of each worker went in the last five seconds (# it computes, + it is in
+calls of the session, . it waits), in which share of the clocks its push came last and by how much,
+who has waited for more than two seconds, and what has happened last. It ends with the run.
+
+Keys: up, down, page up, page down: other workers; s: those first whose pushes come last; q: leave.
+Where output is no terminal it prints what `tidegate status` does, once in a second. Colours are not
+used if NO_COLOR is set.
+
+Exit codes: as of `tidegate status`.
+)";
+
 constexpr const char* why =
     R"(tidegate why RUN_DIR [--job JOB] [--last CLOCKS | --clock CLOCK] [--json]
 
@@ -223,6 +239,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "scale") return scale;
   if (topic == "cancel") return cancel;
   if (topic == "status") return status_of_run;
+  if (topic == "top") return top;
   if (topic == "why") return why;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();

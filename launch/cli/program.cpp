@@ -19,6 +19,7 @@
 #include "launch/run/launcher.hpp"
 #include "launch/run/resume.hpp"
 #include "launch/submit/submit.hpp"
+#include "launch/top/top.hpp"
 
 namespace tidegate::launch {
 
@@ -138,6 +139,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(cancel_job(*line));
     case command_kind::status:
       return exit_with(show_status(*line));
+    case command_kind::top:
+      return exit_with(show_top(line->file));
     case command_kind::why:
       return exit_with(explain(*line));
     case command_kind::launch:

@@ -218,6 +218,16 @@ runtime::expected<job_attribution> metrics_record::attribute(
   return all;
 }
 
+std::string to_text(const held_up_by& worker) {
+  return "worker " + std::to_string(worker.rank) + " came last in " +
+         number_text("%.0f%%", 100 * worker.comes_last) + " of the clocks, which waited " +
+         milliseconds(worker.late_seconds) + " for it on average, in " +
+         number_text("%.0f%%", 100 * worker.of_the_time) +
+         " of the seconds: " + because_text(worker) +
+         ". Did it come with the others, the job would be " +
+         number_text("%.2f", worker.faster) + " times as fast";
+}
+
 std::string attribution_text(const job_attribution& of) {
   auto text = "job " + of.job + ", " + std::to_string(of.workers) + " workers, clocks " +
               std::to_string(of.first_clock) + " to " + std::to_string(of.last_clock) + ", " +
@@ -226,14 +236,7 @@ std::string attribution_text(const job_attribution& of) {
     return text + "no worker held it up: for none the others waited " +
            number_text("%.0f%%", 100 * share_of_time_least) +
            " of the time, and twice as long as for another\n";
-  for (const auto& each : of.held_up)
-    text += "worker " + std::to_string(each.rank) + " came last in " +
-            number_text("%.0f%%", 100 * each.comes_last) + " of the clocks, which waited " +
-            milliseconds(each.late_seconds) + " for it on average, in " +
-            number_text("%.0f%%", 100 * each.of_the_time) +
-            " of the seconds: " + because_text(each) +
-            ". Did it come with the others, the job would be " +
-            number_text("%.2f", each.faster) + " times as fast\n";
+  for (const auto& each : of.held_up) text += to_text(each) + "\n";
   return text;
 }
 

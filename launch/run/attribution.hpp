@@ -80,6 +80,8 @@ class metrics_record {
   std::map<std::string, std::vector<sample>> samples_;  // by job
 };
 
+// "worker 2 came last in 90% of the clocks, ...": a sentence without its end.
+std::string to_text(const held_up_by& worker);
 // What people read, and a line of JSON without its end.
 std::string attribution_text(const job_attribution& of);
 std::string attribution_json(const job_attribution& of);

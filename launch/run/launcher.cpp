@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
+#include <utility>
 
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/environment.hpp"
@@ -143,6 +144,8 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
     return refuse(known, code_of(known));
   auto start = begin(spec, options);
   if (!start) return refuse(start.error(), code_of(start.error()));
+  auto monitor = run_monitor::open(spec);
+  if (!monitor) return refuse(monitor.error(), code_of(monitor.error()));
   const auto epoch = start->claims.last_epoch() + 1;
   auto folder =
       run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
@@ -171,16 +174,18 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   if (auto recorded = record_beginning(journal.folder(), spec.name, epoch, start->cancelled);
       !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
-  return carry_out(spec, cluster, *programs, journal, epoch, options.follow);
+  return carry_out(spec, cluster, *programs, journal, epoch, options.follow,
+                   std::move(*monitor));
 }
 
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const run_programs& programs, run_journal& journal, std::uint32_t epoch,
-                    bool follow) {
+                    bool follow, std::unique_ptr<run_monitor> monitor) {
   run current(spec, cluster, programs, journal, epoch);
   if (follow)
     if (const auto followed = current.follow_workers(); !followed.ok())
       journal.complain(followed.message());
+  current.show_to(std::move(monitor));
   raise_descriptor_limit(spec);
   return current.carry_out();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "launch/run/run_journal.hpp"
@@ -11,6 +12,8 @@
 #include "policies/model/spec.hpp"
 
 namespace tidegate::launch {
+
+class run_monitor;
 
 struct launch_options {
   std::string run_dir;       // empty: runs/<name>-<time>
@@ -46,9 +49,9 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
                          const services& cluster);
 
 // The run itself, in a folder that is claimed and an epoch that is on record. `follow`: as in
-// launch_options.
+// launch_options. `monitor`: null if the cluster wants none.
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const run_programs& programs, run_journal& journal, std::uint32_t epoch,
-                    bool follow);
+                    bool follow, std::unique_ptr<run_monitor> monitor);
 
 }  // namespace tidegate::launch

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
+#include <utility>
 
 #include "launch/agents/engine.hpp"
 #include "launch/config/read_spec.hpp"
@@ -16,6 +17,7 @@
 #include "launch/run/launcher.hpp"
 #include "launch/run/patience.hpp"
 #include "launch/run/result.hpp"
+#include "launch/run/run_monitor.hpp"
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/checkpoint/resume.hpp"
@@ -133,6 +135,8 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
   if (!cancelled) return refuse(cancelled.error());
   const auto places = places_of_jobs(*spec, path, *cancelled);
   if (!places) return refuse(places.error());
+  auto monitor = run_monitor::open(*spec);
+  if (!monitor) return refuse(monitor.error());
   if (auto recorded = run.folder.record_run(spec->name); !recorded.ok())
     return refuse(recorded);
   run_journal journal(std::move(run.folder), ::isatty(STDOUT_FILENO) != 0);
@@ -143,7 +147,8 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
-  return carry_out(*spec, cluster, *programs, journal, *epoch, options.follow);
+  return carry_out(*spec, cluster, *programs, journal, *epoch, options.follow,
+                   std::move(*monitor));
 }
 
 }  // namespace

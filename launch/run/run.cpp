@@ -94,6 +94,14 @@ runtime::status run::follow_workers() {
   return output_.follow_workers();
 }
 
+void run::show_to(std::unique_ptr<run_monitor> monitor) {
+  monitor_ = std::move(monitor);
+  if (!monitor_) return;
+  const auto address = "http://" + to_string(monitor_->address());
+  journal_.event("monitor", address);
+  journal_.screen().print("monitor: " + address + "/metrics");
+}
+
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
   faults_.begin(now_);
@@ -108,6 +116,7 @@ exit_code run::carry_out() {
     shell_.turn(now_, std::move(turn));
     faults_.cause(now_);
     output_.show(now_, shell_.core(), metrics_);
+    if (monitor_ && monitor_->is_due(now_)) monitor_->show(now_, view());
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
   faults_.finish();
@@ -151,7 +160,11 @@ run_turn run::collect() {
 
 run_view run::view() const {
   const auto& core = shell_.core();
-  run_view all{.cluster = spec_.name, .state = core.phase_text()};
+  run_view all{.cluster = spec_.name,
+               .version = TIDEGATE_VERSION,
+               .state = core.phase_text(),
+               .epoch = core.epoch()};
+  if (monitor_) all.monitor = to_string(monitor_->address());
   for (const auto& job : spec_.jobs)
     if (const auto* status = core.job(job.name))
       all.jobs.push_back({.status = *status, .rates = metrics_.rates(job.name)});

@@ -16,6 +16,7 @@
 #include "launch/run/run_faults.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_metrics.hpp"
+#include "launch/run/run_monitor.hpp"
 #include "launch/run/run_output.hpp"
 #include "launch/run/run_programs.hpp"
 #include "launch/run/run_requests.hpp"
@@ -36,6 +37,8 @@ class run final : private run_port {
 
   // As run_output::follow_workers; before carry_out.
   runtime::status follow_workers();
+  // Shows `monitor`, which may be null, how the run goes on; before carry_out.
+  void show_to(std::unique_ptr<run_monitor> monitor);
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -86,6 +89,7 @@ class run final : private run_port {
   run_faults faults_;
   std::unique_ptr<status_poller> poller_;
   run_requests requests_;
+  std::unique_ptr<run_monitor> monitor_;  // none: the file wants no port
 
   std::int64_t now_ = 0;  // of this turn
 };

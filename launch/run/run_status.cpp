@@ -181,6 +181,8 @@ std::string failures_of(const json& jobs) {
 
 std::string status_line(const run_view& run) {
   json all{{"cluster", run.cluster}, {"state", run.state}};
+  all["epoch"] = run.epoch;
+  all["monitor"] = run.monitor.empty() ? json(nullptr) : json(run.monitor);
   all["jobs"] = json::array();
   for (const auto& job : run.jobs) all["jobs"].push_back(live_json(job));
   all["processes"] = json::array();

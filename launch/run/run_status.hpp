@@ -27,7 +27,10 @@ struct run_view {
   };
 
   std::string cluster;
-  std::string_view state;  // as launch_core::phase_text()
+  std::string version = {};  // of the launcher
+  std::string_view state;    // as launch_core::phase_text()
+  std::uint32_t epoch = 0;   // of the run
+  std::string monitor = {};  // where it answers HTTP requests; empty: nowhere
   std::vector<job> jobs;
   std::vector<live_process> processes;
   std::vector<host> hosts;  // by the number of their agent; the launcher's own is the first

@@ -89,7 +89,10 @@ PROJECT = {
                       "launch/plan", "launch/processes"],
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
-                   "launch/agents"],
+                   "launch/agents", "launch/monitor"],
+    # What answers HTTP requests of a run, and `tidegate top`.
+    "launch/monitor": [BASE, "launch/text"],
+    "launch/top": [BASE, "policies/model", "launch/text", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.
@@ -126,6 +129,8 @@ OWNED = {
     "ucs/": ["runtime/ucx"],
     "uct/": ["runtime/ucx"],
     "yaml-cpp/": ["launch/config", "launch/kubernetes"],
+    "httplib": ["launch/monitor"],
+    "ncurses": ["launch/top"],
     "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos", "launch/door", "launch/kubernetes",
                               "launch/options"],
     "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],

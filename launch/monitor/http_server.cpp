@@ -1,0 +1,241 @@
+#include "launch/monitor/http_server.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <httplib.h>
+#include <mutex>
+#include <signal.h>
+#include <span>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <thread>
+#include <utility>
+
+#include "launch/text/endpoint.hpp"
+#include "launch/text/files.hpp"
+#include "runtime/base/secret.hpp"
+#include "runtime/base/service_thread.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using runtime::errc;
+
+constexpr std::size_t threads_most = 4;
+constexpr std::size_t connections_waiting_most = 32;  // then the system keeps them
+constexpr int backlog = 128;
+constexpr time_t timeout_s = 2;                   // of each read and write
+constexpr std::size_t request_bytes_most = 1024;  // of a body, which nobody needs
+constexpr std::size_t key_bytes_least = 16;
+constexpr int http_unauthorized = 401;
+constexpr int http_forbidden = 403;
+
+// Connections wait for a thread; where too many do, nobody accepts more.
+class connection_queue final : public httplib::TaskQueue {
+ public:
+  explicit connection_queue(std::function<void()> begun) {
+    for (std::size_t i = 0; i < threads_most; ++i)
+      threads_.push_back(runtime::start_service_thread([this] { serve(); }));
+    begun();
+  }
+
+  void enqueue(std::function<void()> serve_one) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.size() < connections_waiting_most; });
+    waiting_.push_back(std::move(serve_one));
+    changed_.notify_all();
+  }
+  // What waits is served, as only that closes its connection.
+  void shutdown() override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
+ private:
+  void serve() {
+    for (;;) {
+      std::function<void()> next;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return is_over_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        next = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      changed_.notify_all();
+      next();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  bool is_over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+bool is_same(const std::string& left, const std::string& right) {
+  return runtime::is_same_secret(std::as_bytes(std::span(left)),
+                                 std::as_bytes(std::span(right)));
+}
+
+// A name that a page elsewhere may have turned to this address is not one of these.
+bool is_loopback_name(const std::string& host_header) {
+  const auto named = parse_endpoint(host_header, 0);
+  if (!named) return false;
+  in_addr address{};
+  const bool is_v4 = ::inet_pton(AF_INET, named->host.c_str(), &address) == 1;
+  return named->host == "localhost" || named->host == "::1" ||
+         (is_v4 && named->host.starts_with("127."));
+}
+
+// The library has a process ignore SIGPIPE, which the processes that it starts would inherit.
+// Threads that serve block it.
+class pipe_signal {
+ public:
+  pipe_signal() { ::sigaction(SIGPIPE, nullptr, &before_); }
+  void restore() const { ::sigaction(SIGPIPE, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+class library_server final : public http_server {
+ public:
+  library_server(std::string key, std::vector<http_document> documents)
+      : key_(std::move(key)), documents_(std::move(documents)) {
+    pipe_signal_.restore();
+    server_.new_task_queue = [this] { return new connection_queue([this] { begun(); }); };
+    server_.set_keep_alive_max_count(1);  // an idle connection takes no thread
+    server_.set_read_timeout(timeout_s);
+    server_.set_write_timeout(timeout_s);
+    server_.set_payload_max_length(request_bytes_most);
+    // Not the library's SO_REUSEPORT, by which two launchers would share a port.
+    server_.set_socket_options([this](int socket) {
+      socket_ = socket;
+      const int on = 1;
+      (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
+    server_.set_default_headers({{"Cache-Control", "no-store"},
+                                 {"X-Content-Type-Options", "nosniff"},
+                                 {"X-Frame-Options", "DENY"},
+                                 {"Referrer-Policy", "no-referrer"}});
+    server_.set_pre_routing_handler(
+        [this](const httplib::Request& request, httplib::Response& response) {
+          return is_allowed(request, response) ? httplib::Server::HandlerResponse::Unhandled
+                                               : httplib::Server::HandlerResponse::Handled;
+        });
+    for (const auto& document : documents_)
+      server_.Get(document.path,
+                  [&document](const httplib::Request& request, httplib::Response& response) {
+                    const auto answer = document.read(request.get_header_value("Accept"));
+                    response.set_content(*answer.text, answer.type);
+                  });
+  }
+  ~library_server() override {
+    if (!thread_.joinable()) return;
+    server_.stop();
+    thread_.join();
+  }
+
+  runtime::status start(const std::string& host, std::uint16_t port) {
+    errno = 0;
+    const int bound = port == 0                          ? server_.bind_to_any_port(host)
+                      : server_.bind_to_port(host, port) ? port
+                                                         : -1;
+    if (bound <= 0)
+      return {errno == EADDRINUSE ? errc::already_exists : errc::unavailable,
+              "listening on " + to_string(endpoint{host, port}) + ": " +
+                  (errno == 0 ? "it is not possible" : std::strerror(errno))};
+    port_ = static_cast<std::uint16_t>(bound);
+    (void)::listen(socket_, backlog);  // the library's is 5, fewer than scrape at once
+    thread_ = runtime::start_service_thread([this] {
+      (void)server_.listen_after_bind();
+      begun();
+    });
+    // stop() would be lost on a server that does not run yet.
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return has_begun_; });
+    return {};
+  }
+  std::uint16_t port() const override { return port_; }
+
+ private:
+  void begun() {
+    const std::lock_guard lock(mutex_);
+    has_begun_ = true;
+    changed_.notify_all();
+  }
+
+  bool is_allowed(const httplib::Request& request, httplib::Response& response) const {
+    if (!key_.empty()) {
+      const auto given = request.get_header_value("Authorization");
+      if (is_same(given, "Bearer " + key_) ||
+          is_same(given, httplib::make_basic_authentication_header("tidegate", key_).second))
+        return true;
+      response.status = http_unauthorized;
+      response.set_header("WWW-Authenticate", "Basic realm=\"tidegate\"");
+      response.set_content(
+          "the key of monitor.key_file is wanted, as a bearer token or as the password of user "
+          "tidegate\n",
+          "text/plain");
+      return false;
+    }
+    if (is_loopback_name(request.get_header_value("Host"))) return true;
+    response.status = http_forbidden;
+    response.set_content("the request names another host than this one\n", "text/plain");
+    return false;
+  }
+
+  std::string key_;
+  std::vector<http_document> documents_;
+  pipe_signal pipe_signal_;  // before the server
+  httplib::Server server_;
+  int socket_ = -1;  // the library's
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_begun_ = false;
+};
+
+}  // namespace
+
+runtime::expected<std::unique_ptr<http_server>> http_server::listen(
+    const std::string& host, std::uint16_t port, const std::string& key,
+    std::vector<http_document> documents) {
+  auto server = std::make_unique<library_server>(key, std::move(documents));
+  if (auto started = server->start(host, port); !started.ok()) return runtime::fail(started);
+  return server;
+}
+
+runtime::expected<std::string> read_monitor_key(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return runtime::fail(errc::refused, path +
+                                            ": others than its owner may read it; make it "
+                                            "yours alone: chmod 600 " +
+                                            path);
+  auto text = read_file(path);
+  if (!text) return text;
+  const auto* const blanks = " \t\r\n";
+  const auto first = text->find_first_not_of(blanks);
+  auto key = first == std::string::npos
+                 ? std::string()
+                 : text->substr(first, text->find_last_not_of(blanks) - first + 1);
+  if (key.size() < key_bytes_least || key.find_first_of(blanks) != std::string::npos)
+    return runtime::fail(errc::invalid_argument,
+                         path + ": a key of " + std::to_string(key_bytes_least) +
+                             " characters or more is wanted, in one word");
+  return key;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,55 @@
+// Answers HTTP requests on threads of its own, so that nobody who asks can keep its owner from
+// anything: few threads, few connections that wait, times for each. It only reads: GET of
+// documents that its owner names. The protocol is cpp-httplib's.
+//
+// Where no key is set, whoever reaches the address is answered, and the address is of
+// loopback; a request that names another host (a page elsewhere whose name was turned to this
+// address) is refused. Where one is set, a request must bring it, as a bearer token or as the
+// password of Basic authentication, which browsers ask their users for. TLS is not spoken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+struct http_answer {
+  std::string type;
+  std::shared_ptr<const std::string> text;
+};
+
+struct http_document {
+  std::string path;
+  // Called on any thread, several at once; `accept` is the header of that name.
+  std::function<http_answer(const std::string& accept)> read;
+};
+
+class http_server {
+ public:
+  // `port` 0: the system chooses. Errors: already_exists (the port is in use), unavailable (the
+  // address is not of this host).
+  static runtime::expected<std::unique_ptr<http_server>> listen(
+      const std::string& host, std::uint16_t port, const std::string& key,
+      std::vector<http_document> documents);
+  // Waits for answers that are under way, for the time of docs/timeouts.md at most.
+  virtual ~http_server() = default;
+  http_server(const http_server&) = delete;
+  http_server& operator=(const http_server&) = delete;
+
+  virtual std::uint16_t port() const = 0;
+
+ protected:
+  http_server() = default;
+};
+
+// Reads a key of 16 bytes or more, without the white space around it, from a file that its
+// owner alone can read. Errors: those of reading; invalid_argument; refused (others can read
+// it).
+runtime::expected<std::string> read_monitor_key(const std::string& path);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,213 @@
+#include "launch/run/metrics_text.hpp"
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "launch/text/progress_text.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using policies::job_status;
+using policies::worker_status;
+
+// Adds the samples of a family.
+using samples = std::function<void(const run_view&, exposition&)>;
+using job_samples = std::function<void(const run_view::job&, exposition&)>;
+
+struct family {
+  const char* name;
+  metric_kind kind;
+  const char* labels;  // as docs/metrics.md has them
+  const char* help;
+  samples add;
+};
+
+constexpr double ns = 1e-9;
+
+double number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+samples of_jobs(job_samples add) {
+  return [add = std::move(add)](const run_view& run, exposition& to) {
+    for (const auto& job : run.jobs) add(job, to);
+  };
+}
+
+samples of_jobs(double (*value)(const job_status&)) {
+  return of_jobs([value](const run_view::job& job, exposition& to) {
+    to.sample({{"job", job.status.name}}, value(job.status));
+  });
+}
+
+samples of_workers(double (*value)(const worker_status&)) {
+  return of_jobs([value](const run_view::job& job, exposition& to) {
+    for (const auto& worker : job.status.members)
+      to.sample({{"job", job.status.name}, {"rank", std::to_string(worker.rank)}},
+                value(worker));
+  });
+}
+
+samples of_run(double (*value)(const run_view&)) {
+  return [value](const run_view& run, exposition& to) { to.sample({}, value(run)); };
+}
+
+void add_states(const run_view::job& job, exposition& to) {
+  using state = policies::job_state;
+  for (const auto known : {state::waiting, state::running, state::done, state::failed})
+    to.sample({{"job", job.status.name}, {"state", std::string(to_string(known))}},
+              job.status.state == known ? 1 : 0);
+}
+
+void add_worker_counts(const run_view::job& job, exposition& to) {
+  const auto& status = job.status;
+  for (const auto& [state, count] :
+       {std::pair("wanted", status.workers), std::pair("joined", status.workers_joined),
+        std::pair("finished", status.workers_finished)})
+    to.sample({{"job", status.name}, {"state", state}}, count);
+}
+
+void add_times(const run_view::job& job, exposition& to) {
+  for (const auto& worker : job.status.members) {
+    const auto& times = worker.times;
+    const auto called = times.call_ns + times.wait_ns;
+    const auto computed = times.elapsed_ns > called ? times.elapsed_ns - called : 0;
+    for (const auto& [activity, spent] :
+         {std::pair("computes", computed), std::pair("calls", times.call_ns),
+          std::pair("waits", times.wait_ns)})
+      to.sample({{"job", job.status.name},
+                 {"rank", std::to_string(worker.rank)},
+                 {"activity", activity}},
+                number(spent) * ns);
+  }
+}
+
+void add_reported(const run_view::job& job, exposition& to) {
+  for (const auto& [name, value] : job.status.metrics)
+    to.sample({{"job", job.status.name}, {"name", name}}, value);
+}
+
+void add_processes(const run_view& run, exposition& to) {
+  for (const auto& process : run.processes)
+    to.sample({{"process", process.name.to_string()},
+               {"role", std::string(policies::to_string(process.name.role))},
+               {"host", run.hosts.at(process.host).name}},
+              process.incarnation);
+}
+
+void add_hosts(const run_view& run, exposition& to) {
+  for (const auto& host : run.hosts)
+    if (!host.name.empty())
+      to.sample({{"host", host.name}, {"state", std::string(host.state)}}, 1);
+}
+
+double longest_wait(const run_view& run) {
+  return run.waits.empty() ? 0 : run.waits.front().seconds;
+}
+
+const std::vector<family>& families() {
+  using enum metric_kind;
+  static const std::vector<family> all{
+      {"tidegate_build_info", gauge, "version", "1, with the version of the launcher",
+       [](const run_view& run, exposition& to) {
+         to.sample({{"version", run.version}}, 1);
+       }},
+      {"tidegate_run_info", gauge, "cluster, state", "1, with the state of the run",
+       [](const run_view& run, exposition& to) {
+         to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
+       }},
+      {"tidegate_epoch", gauge, "",
+       "The epoch of the run, which grows when its jobs go back to a checkpoint",
+       of_run([](const run_view& run) { return number(run.epoch); })},
+      {"tidegate_policy_info", gauge, "job, policy",
+       "1, with the consistency policy of the job",
+       of_jobs([](const run_view::job& job, exposition& to) {
+         to.sample({{"job", job.status.name}, {"policy", job.status.policy}}, 1);
+       })},
+      {"tidegate_job_state", gauge, "job, state", "1 for the state that the job is in, else 0",
+       of_jobs(add_states)},
+      {"tidegate_job_seconds", gauge, "job",
+       "For how long the job has run, from its first worker on",
+       of_jobs([](const job_status& job) { return job.seconds; })},
+      {"tidegate_job_clocks_planned", gauge, "job",
+       "Clocks that each worker will run; 0 where workers have not said so",
+       of_jobs([](const job_status& job) { return number(job.clocks_total); })},
+      {"tidegate_workers", gauge, "job, state",
+       "Workers of the job that are wanted, have joined and have finished",
+       of_jobs(add_worker_counts)},
+      {"tidegate_clock", gauge, "job, rank", "Clocks that the worker has ended",
+       of_workers([](const worker_status& worker) { return number(worker.clock); })},
+      {"tidegate_samples", counter, "job, rank",
+       "Samples that the worker says it has processed",
+       of_workers([](const worker_status& worker) { return number(worker.samples); })},
+      {"tidegate_worker_seconds", counter, "job, rank, activity",
+       "Where the time of the worker's process went since its first push: computes, calls, "
+       "waits",
+       of_jobs(add_times)},
+      {"tidegate_arrivals", counter, "job, rank",
+       "Closed clocks in which the worker has pushed",
+       of_workers([](const worker_status& worker) { return number(worker.arrivals.clocks); })},
+      {"tidegate_last_arrivals", counter, "job, rank",
+       "Of these, clocks in which its push came last",
+       of_workers([](const worker_status& worker) { return number(worker.arrivals.last); })},
+      {"tidegate_late_seconds", counter, "job, rank",
+       "By how much it came after the last but one then, in sum",
+       of_workers(
+           [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
+      {"tidegate_incarnation", gauge, "job, rank",
+       "Which process of the worker this is, from 1",
+       of_workers([](const worker_status& worker) { return number(worker.incarnation); })},
+      {"tidegate_loss", gauge, "job", "The mean over workers of the loss reported last",
+       of_jobs([](const job_status& job) { return job.loss; })},
+      {"tidegate_reported", gauge, "job, name",
+       "What workers have reported under names of theirs", of_jobs(add_reported)},
+      {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
+       of_jobs([](const job_status& job) { return number(job.staleness_max); })},
+      {"tidegate_payload_copied_bytes", counter, "job",
+       "Payload that was copied on its way, as workers report it",
+       of_jobs([](const job_status& job) { return number(job.payload_bytes_copied); })},
+      {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
+       of_jobs([](const job_status& job) { return number(job.restarts); })},
+      {"tidegate_checkpoints", counter, "job",
+       "Checkpoints written since the job began or went back",
+       of_jobs([](const job_status& job) { return number(job.checkpoints); })},
+      {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
+       of_jobs([](const job_status& job) { return number(job.checkpoint_clock); })},
+      {"tidegate_process_incarnation", gauge, "process, role, host",
+       "Living processes, with how many of that name there have been", add_processes},
+      {"tidegate_host_info", gauge, "host, state", "1, with the state of a host of the cluster",
+       add_hosts},
+      {"tidegate_waits", gauge, "", "Waits of more than two seconds",
+       of_run([](const run_view& run) { return number(run.waits.size()); })},
+      {"tidegate_longest_wait_seconds", gauge, "", "The longest of these",
+       of_run(longest_wait)}};
+  return all;
+}
+
+}  // namespace
+
+std::string metrics_text(const run_view& run, exposition_format format) {
+  exposition text(format);
+  for (const auto& family : families()) {
+    text.family(family.name, family.kind, family.help);
+    family.add(run, text);
+  }
+  return text.finish();
+}
+
+std::string metrics_reference() {
+  std::string text = "| metric | type | labels | is |\n|---|---|---|---|\n";
+  for (const auto& family : families()) {
+    const bool is_counter = family.kind == metric_kind::counter;
+    text += "| `" + std::string(family.name) +
+            (is_counter ? "_total` | counter | " : "` | gauge | ") + family.labels + " | " +
+            family.help + " |\n";
+  }
+  return text;
+}
+
+}  // namespace tidegate::launch

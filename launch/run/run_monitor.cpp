@@ -1,0 +1,86 @@
+#include "launch/run/run_monitor.hpp"
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "launch/run/metrics_text.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::int64_t view_pause_ns = 500'000'000;  // between views
+using text = std::shared_ptr<const std::string>;
+
+}  // namespace
+
+// Each text is made once for a view, however many ask.
+struct run_monitor::shared {
+  std::mutex mutex;
+  run_view view;
+  std::array<text, 2> metrics;  // by format
+  text status;
+
+  void show(run_view next) {
+    const std::lock_guard lock(mutex);
+    view = std::move(next);
+    metrics = {};
+    status = {};
+  }
+  http_answer read_metrics(const std::string& accept) {
+    const auto format = wanted_format(accept);
+    const std::lock_guard lock(mutex);
+    auto& known = metrics.at(static_cast<std::size_t>(format));
+    if (!known) known = std::make_shared<const std::string>(metrics_text(view, format));
+    return {std::string(content_type(format)), known};
+  }
+  http_answer read_status() {
+    const std::lock_guard lock(mutex);
+    if (!status) status = std::make_shared<const std::string>(status_line(view) + "\n");
+    return {"application/json", status};
+  }
+};
+
+runtime::expected<std::unique_ptr<run_monitor>> run_monitor::open(
+    const policies::cluster_spec& cluster) {
+  if (!cluster.monitor) return std::unique_ptr<run_monitor>();
+  const auto& spec = *cluster.monitor;
+  const auto failed = [](const runtime::status& why) {
+    return runtime::fail(why.code(), "monitor: " + why.message());
+  };
+  std::string key;
+  if (!spec.key_file.empty()) {
+    auto read = read_monitor_key(spec.key_file);
+    if (!read) return failed(read.error());
+    key = std::move(*read);
+  }
+  auto opened = std::unique_ptr<run_monitor>(new run_monitor());
+  opened->shared_ = std::make_shared<shared>();
+  opened->host_ = spec.host;
+  auto server = http_server::listen(
+      spec.host, spec.port, key,
+      {{"/metrics", [from = opened->shared_](
+                        const std::string& accept) { return from->read_metrics(accept); }},
+       {"/status.json",
+        [from = opened->shared_](const std::string&) { return from->read_status(); }}});
+  if (!server) return failed(server.error());
+  opened->server_ = std::move(*server);
+  return opened;
+}
+
+bool run_monitor::is_due(std::int64_t now) const noexcept {
+  return shown_at_ == 0 || now >= shown_at_ + view_pause_ns;
+}
+
+void run_monitor::show(std::int64_t now, run_view view) {
+  shown_at_ = now;
+  shared_->show(std::move(view));
+}
+
+endpoint run_monitor::address() const {
+  return {.host = host_, .port = server_->port()};
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,39 @@
+// Answers HTTP requests how the run goes on (monitor in the cluster file). The main thread
+// shows it views; requests are answered on threads of the server, from the last view.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "launch/monitor/http_server.hpp"
+#include "launch/run/run_status.hpp"
+#include "launch/text/endpoint.hpp"
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+class run_monitor {
+ public:
+  // Listens, and answers with an empty view until the first is shown; null: the cluster wants
+  // no port. Errors: those of http_server::listen() and read_monitor_key().
+  static runtime::expected<std::unique_ptr<run_monitor>> open(
+      const policies::cluster_spec& spec);
+
+  // Returns true if the last view is so old that show() is to be called.
+  bool is_due(std::int64_t now) const noexcept;
+  void show(std::int64_t now, run_view view);
+
+  endpoint address() const;
+
+ private:
+  struct shared;
+  run_monitor() = default;
+
+  std::shared_ptr<shared> shared_;
+  std::string host_;
+  std::int64_t shown_at_ = 0;
+  std::unique_ptr<http_server> server_;  // the last: it uses the others
+};
+
+}  // namespace tidegate::launch

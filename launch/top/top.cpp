@@ -1,0 +1,217 @@
+#include "launch/top/top.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "launch/run/attribution.hpp"
+#include "launch/run/read_status.hpp"
+#include "launch/run/run_status.hpp"
+#include "launch/top/terminal.hpp"
+#include "launch/top/top_view.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+using answer = runtime::expected<std::string>;
+
+constexpr auto pause_between_questions = 1s;
+constexpr int key_wait_ms = 200;
+// What is read from the end of files that grow.
+constexpr std::streamoff events_bytes = 8 * 1024;
+constexpr std::streamoff metrics_bytes = 256 * 1024;
+constexpr std::size_t seconds_looked_at = 30;
+
+// Asks the launcher again and again, on a thread of its own: one that is stopped does not
+// answer, and the screen goes on. The thread is left behind when nobody looks any more.
+class status_feed {
+ public:
+  explicit status_feed(const std::string& run_dir) {
+    std::thread([run_dir, into = state_] {
+      for (;;) {
+        auto newest = read_status(run_dir, [] {});
+        std::unique_lock lock(into->mutex);
+        into->newest = std::move(newest);
+        into->at = clock::now();
+        into->changed.notify_all();
+        if (into->changed.wait_for(lock, pause_between_questions,
+                                   [&] { return into->is_over; }))
+          return;
+      }
+    }).detach();
+  }
+  ~status_feed() {
+    const std::lock_guard lock(state_->mutex);
+    state_->is_over = true;
+    state_->changed.notify_all();
+  }
+  status_feed(const status_feed&) = delete;
+  status_feed& operator=(const status_feed&) = delete;
+
+  // The newest answer, and how old it is.
+  std::pair<std::optional<answer>, double> newest() const {
+    const std::lock_guard lock(state_->mutex);
+    const std::chrono::duration<double> age = clock::now() - state_->at;
+    return {state_->newest, age.count()};
+  }
+
+ private:
+  struct state {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<answer> newest;
+    clock::time_point at = clock::now();
+    bool is_over = false;
+  };
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+// The last lines of a file that are whole.
+std::deque<std::string> tail(const std::string& path, std::streamoff bytes,
+                             std::size_t lines_most) {
+  std::deque<std::string> lines;
+  std::ifstream file(path, std::ios::ate);
+  const std::streamoff size = file.tellg();
+  if (!file || size <= 0) return lines;
+  const auto begin = std::max<std::streamoff>(0, size - bytes);
+  file.seekg(begin);
+  std::string line;
+  if (begin > 0) std::getline(file, line);  // the rest of one
+  while (std::getline(file, line) && !file.eof()) {
+    lines.push_back(std::move(line));
+    if (lines.size() > lines_most) lines.pop_front();
+  }
+  return lines;
+}
+
+std::vector<std::string> reasons(const std::string& run_dir) {
+  std::stringstream lines;
+  for (const auto& line : tail(run_dir + "/metrics.jsonl", metrics_bytes, seconds_looked_at))
+    lines << line << "\n";
+  metrics_record record;
+  std::vector<std::string> found;
+  if (!record.read(lines).ok()) return found;
+  for (const auto& job : record.jobs())
+    if (const auto of = record.attribute(job, {}))
+      for (const auto& each : of->held_up) found.push_back("job " + job + ": " + to_text(each));
+  return found;
+}
+
+std::vector<std::string> events(const std::string& run_dir, std::size_t most) {
+  std::vector<std::string> found;
+  for (const auto& line : tail(run_dir + "/events.jsonl", events_bytes, most))
+    if (auto text = event_text(line); !text.empty()) found.push_back(std::move(text));
+  return found;
+}
+
+exit_code tell(const runtime::status& why) {
+  std::cerr << "tidegate top: " << why.message() << "\n";
+  return exit_code::job_failed;
+}
+
+exit_code tell_end(const std::string& status) {
+  const auto text = status_text(status);
+  if (!text) return tell(text.error());
+  std::cout << *text;
+  return exit_code::done;
+}
+
+// Where nobody can draw.
+exit_code show_lines(const std::string& run_dir) {
+  for (;;) {
+    const auto begun = clock::now();
+    const auto status = read_status(run_dir, [&] {
+      std::cerr << "tidegate top: waiting for the launcher in " << run_dir << " to answer\n";
+    });
+    if (!status) return tell(status.error());
+    if (has_ended(*status)) return tell_end(*status);
+    const auto text = status_text(*status);
+    if (!text) return tell(text.error());
+    std::cout << *text << "\n" << std::flush;
+    if (!std::cout) return exit_code::done;  // the reader has left
+    std::this_thread::sleep_until(begun + pause_between_questions);
+  }
+}
+
+struct position {
+  top_screen screen;
+
+  void move(terminal::key pressed) {
+    using key = terminal::key;
+    const auto page = screen.rows / 2;
+    auto& first = screen.first_worker;
+    if (pressed == key::up) first -= std::min<std::size_t>(first, 1);
+    if (pressed == key::down) ++first;
+    if (pressed == key::page_up) first -= std::min(first, page);
+    if (pressed == key::page_down) first += page;
+    if (pressed == key::sort) screen.by_lateness = !screen.by_lateness;
+  }
+};
+
+// Returns the last status, of a run that has ended; nothing if the user has left.
+runtime::expected<std::optional<std::string>> draw_until_end(const std::string& run_dir,
+                                                             terminal& on) {
+  const status_feed feed(run_dir);
+  position at;
+  top_content content;
+  auto look_again_at = clock::now();
+  for (;;) {
+    const auto [status, age] = feed.newest();
+    at.screen.columns = on.columns();
+    at.screen.rows = on.rows();
+    if (status && !*status) return runtime::fail(status->error());
+    if (status && has_ended(**status)) return std::optional(**status);
+    if (status) {
+      if (clock::now() >= look_again_at) {
+        look_again_at = clock::now() + pause_between_questions;
+        content.reasons = reasons(run_dir);
+        content.events = events(run_dir, at.screen.rows);
+      }
+      content.status = **status;
+      content.age_seconds = age;
+      const auto lines = top_lines(content, at.screen);
+      if (!lines) return runtime::fail(lines.error());
+      on.draw(*lines);
+    } else {
+      on.draw({{{"waiting for the launcher in " + run_dir + " to answer", text_style::plain}}});
+    }
+    const auto pressed = on.wait_for_key(key_wait_ms);
+    if (pressed == terminal::key::quit) return std::optional<std::string>();
+    at.move(pressed);
+  }
+}
+
+bool wants_color() {
+  const char* none = std::getenv("NO_COLOR");  // no-color.org: any value but an empty one
+  return none == nullptr || *none == '\0';
+}
+
+}  // namespace
+
+exit_code show_top(const std::string& run_dir) {
+  if (::isatty(STDOUT_FILENO) == 0 || ::isatty(STDIN_FILENO) == 0) return show_lines(run_dir);
+  auto last = [&]() -> runtime::expected<std::optional<std::string>> {
+    auto screen = terminal::open(wants_color());
+    if (!screen) return runtime::fail(screen.error());
+    return draw_until_end(run_dir, *screen);
+  }();
+  if (!last) return tell(last.error());
+  return *last ? tell_end(**last) : exit_code::done;
+}
+
+}  // namespace tidegate::launch

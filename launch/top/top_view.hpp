@@ -1,0 +1,50 @@
+// What `tidegate top` shows of a run, as lines for a screen of any size: what matters most
+// comes first, and what there is no room for is left out. Pure, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+enum class text_style : std::uint8_t { plain, heading, computes, calls, waits, good, bad };
+
+struct styled_text {
+  std::string text;
+  text_style style = text_style::plain;
+
+  friend bool operator==(const styled_text&, const styled_text&) = default;
+};
+
+using styled_line = std::vector<styled_text>;
+
+// Returns the line's text without its styles.
+std::string plain_text(const styled_line& line);
+
+struct top_content {
+  std::string status;                // as status_line()
+  std::vector<std::string> reasons;  // which workers the jobs wait for, and why
+  std::vector<std::string> events;   // the newest last
+  double age_seconds = 0;            // of the status; 0: it is of now
+};
+
+struct top_screen {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+  std::size_t first_worker = 0;  // that is shown, where not all have room
+  bool by_lateness = false;      // workers whose pushes come last come first
+};
+
+// Returns screen.rows lines at most, each of screen.columns characters at most. Errors: corrupt
+// (the content has no status of a run).
+runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
+                                                      const top_screen& screen);
+
+// "13:02:11 worker_lost job rank 1: ..." of a line of events.jsonl; empty of anything else.
+std::string event_text(const std::string& line);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,92 @@
+#include "launch/run/metrics_text.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+namespace tidegate::launch {
+namespace {
+
+using policies::process_role;
+using testing::HasSubstr;
+using testing::Not;
+
+run_view one_job() {
+  policies::job_status job;
+  job.name = "mlp";
+  job.policy = "ssp(3)";
+  job.state = policies::job_state::running;
+  job.workers = 2;
+  job.workers_joined = 2;
+  job.clocks_total = 400;
+  job.restarts = 1;
+  job.loss = 0.5;
+  job.metrics["test_accuracy"] = 0.75;
+  job.members.resize(2);
+  job.members[1].rank = 1;
+  job.members[1].clock = 22;
+  job.members[1].samples = 640;
+  job.members[1].incarnation = 2;
+  job.members[1].times = {
+      .elapsed_ns = 10'000'000'000, .call_ns = 1'000'000'000, .wait_ns = 2'500'000'000};
+  job.members[1].arrivals = {.clocks = 21, .last = 20, .late_ns = 500'000'000};
+  return {.cluster = "mine",
+          .version = "1.2.3",
+          .state = "running",
+          .epoch = 2,
+          .jobs = {{.status = job, .rates = {}}},
+          .processes = {{.name = {process_role::worker, "mlp", 1},
+                         .pid = 22,
+                         .host = 1,
+                         .incarnation = 2}},
+          .hosts = {{.name = "", .state = "up"}, {.name = "blue", .state = "up"}},
+          .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-0", .seconds = 3}}};
+}
+
+TEST(metrics_text, has_what_the_launcher_knows) {
+  const auto text = metrics_text(one_job(), exposition_format::prometheus);
+  for (const auto* sample :
+       {"tidegate_build_info{version=\"1.2.3\"} 1\n",
+        "tidegate_run_info{cluster=\"mine\",state=\"running\"} 1\n",
+        "tidegate_epoch 2\n",
+        "tidegate_policy_info{job=\"mlp\",policy=\"ssp(3)\"} 1\n",
+        "tidegate_job_state{job=\"mlp\",state=\"running\"} 1\n",
+        "tidegate_job_state{job=\"mlp\",state=\"failed\"} 0\n",
+        "tidegate_job_clocks_planned{job=\"mlp\"} 400\n",
+        "tidegate_workers{job=\"mlp\",state=\"joined\"} 2\n",
+        "tidegate_clock{job=\"mlp\",rank=\"0\"} 0\n",
+        "tidegate_clock{job=\"mlp\",rank=\"1\"} 22\n",
+        "tidegate_samples_total{job=\"mlp\",rank=\"1\"} 640\n",
+        "tidegate_worker_seconds_total{job=\"mlp\",rank=\"1\",activity=\"computes\"} 6.5\n",
+        "tidegate_worker_seconds_total{job=\"mlp\",rank=\"1\",activity=\"waits\"} 2.5\n",
+        "tidegate_last_arrivals_total{job=\"mlp\",rank=\"1\"} 20\n",
+        "tidegate_late_seconds_total{job=\"mlp\",rank=\"1\"} 0.5\n",
+        "tidegate_loss{job=\"mlp\"} 0.5\n",
+        "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",
+        "tidegate_worker_restarts_total{job=\"mlp\"} 1\n",
+        "tidegate_process_incarnation{process=\"worker-mlp-1\",role=\"worker\",host=\"blue\"} "
+        "2\n",
+        "tidegate_host_info{host=\"blue\",state=\"up\"} 1\n",
+        "tidegate_waits 1\n",
+        "tidegate_longest_wait_seconds 3\n"})
+    EXPECT_THAT(text, HasSubstr(sample));
+}
+
+TEST(metrics_text, is_whole_before_anything_is_known) {
+  for (const auto format : {exposition_format::prometheus, exposition_format::openmetrics}) {
+    const auto text = metrics_text({}, format);
+    EXPECT_THAT(text, HasSubstr("# TYPE tidegate_clock gauge\n"));
+    EXPECT_THAT(text, Not(HasSubstr("tidegate_clock{")));
+  }
+}
+
+TEST(metrics_text, is_documented_by_family) {
+  std::ifstream docs(TIDEGATE_DOCS_DIR "/metrics.md");
+  std::stringstream text;
+  text << docs.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(metrics_reference()));
+}
+
+}  // namespace
+}  // namespace tidegate::launch
