@@ -49,6 +49,18 @@ const std::vector<command>& commands() {
        .kind = command_kind::top,
        .argument = "run folder",
        .example = "RUN_DIR"},
+      {.name = "logs",
+       .kind = command_kind::logs,
+       .argument = "run folder",
+       .example = "RUN_DIR [PROCESS]"},
+      {.name = "ls",
+       .kind = command_kind::list_runs,
+       .argument = "folder",
+       .example = "FOLDER"},
+      {.name = "stop",
+       .kind = command_kind::stop,
+       .argument = "run folder",
+       .example = "RUN_DIR"},
       {.name = "why",
        .kind = command_kind::why,
        .argument = "run folder",
@@ -138,6 +150,17 @@ void add_why(adder& add, command_line& into) {
   add("last", number("--last", into.last_clocks), "");
 }
 
+void add_logs(adder& add, command_line& into) {
+  const auto set_lines = [&into](const std::string& text) {
+    into.all_lines = text == "all";
+    into.lines = parse_unsigned(text);
+    if (!into.all_lines && !into.lines)
+      throw options::error("--lines '" + text + "'; allowed: a number of lines, or all");
+  };
+  add("follow,f", options::bool_switch(&into.follow), "");
+  add("lines,n", options::value<std::string>()->notifier(set_lines), "");
+}
+
 options::options_description describe(command_kind kind, command_line& into) {
   options::options_description all;
   auto add = all.add_options();
@@ -166,6 +189,13 @@ options::options_description describe(command_kind kind, command_line& into) {
     case command_kind::export_model:
       add_export(add, into);
       break;
+    case command_kind::logs:
+      add_logs(add, into);
+      break;
+    case command_kind::stop:
+      add("now", options::bool_switch(&into.now), "");
+      break;
+    case command_kind::list_runs:
     case command_kind::status:
       add("json", options::bool_switch(&into.json), "");
       break;
@@ -280,6 +310,15 @@ runtime::expected<command_line> parse_file_command(const command& selected,
           "tidegate cancel; allowed: tidegate cancel RUN_DIR [JOB], without JOB the only one");
     line.file = words->front();
     if (words->size() == 2) line.job = words->back();
+    return line;
+  }
+  if (line.kind == command_kind::list_runs && words->empty()) {
+    line.file = "runs";
+    return line;
+  }
+  if (line.kind == command_kind::logs && words->size() == 2) {
+    line.file = words->front();
+    line.process = words->back();
     return line;
   }
   if (words->size() != 1) {

@@ -23,6 +23,9 @@ enum class command_kind : std::uint8_t {
   status,
   top,
   why,
+  logs,
+  list_runs,
+  stop,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_replica,
@@ -33,16 +36,16 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;  // of help: a command, "yaml", or empty
-  std::string
-      file;  // the cluster file; export, scale, cancel, status, top, why: the run folder
+  std::string file;   // the cluster file; export and those below it: the run folder; ls: a
+                      // folder of runs
   std::vector<std::string> sets;    // --set, in order
-  bool json = false;                // plan, status, why
+  bool json = false;                // plan, status, why, ls
   std::string engine;               // plan: another than the file's; empty: the file's
   std::uint32_t nodes = 0;          // plan, submit: of the engine; 0: the file's hosts
   std::string run_dir;              // launch, submit: empty for the default; nodes: required
   std::string run_dir_file;         // launch
   std::string resume;               // launch: the run folder to go on in; then no file
-  bool follow = false;              // launch
+  bool follow = false;              // launch, logs
   bool goes_on = false;             // launch: --continue
   std::uint32_t patience_ms = 0;    // launch: launch/run/patience.hpp
   bool slurm = false;               // submit
@@ -59,6 +62,10 @@ struct command_line {
   std::optional<std::uint64_t> since;        // export: a clock
   std::optional<std::uint64_t> clock;        // why
   std::optional<std::uint64_t> last_clocks;  // why
+  std::string process;                       // logs: empty for all
+  std::optional<std::uint64_t> lines;        // logs: of each, of the last
+  bool all_lines = false;                    // logs
+  bool now = false;                          // stop
   int ready_fd = -1;                         // node coordinator: gets "PORT\n"
 };
 

@@ -31,6 +31,12 @@ constexpr const char* general = R"(tidegate - a parameter server
       show how a run goes on, second by second
   tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
       say which worker the others wait for, and why
+  tidegate logs RUN_DIR [PROCESS] [-f]
+      show what processes have written, or write
+  tidegate stop RUN_DIR [--now]
+      end a run after a last checkpoint of its jobs
+  tidegate ls [FOLDER]
+      list the runs in a folder; runs without one
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
@@ -202,6 +208,39 @@ used if NO_COLOR is set.
 Exit codes: as of `tidegate status`.
 )";
 
+constexpr const char* logs = R"(tidegate logs RUN_DIR [PROCESS] [-f] [--lines N]
+
+Shows the last lines of RUN_DIR/logs: of all processes, or of one, as worker-mlp-0 or shard-1.
+
+  -f, --follow       goes on with what they write, each line with the process in front, until the
+                     run has ended
+  -n, --lines N      so many of the last lines of each, or all; without it 10, or all of one PROCESS
+
+Exit codes: 0 they are shown; 1 there are none, or none of that process; 2 bad usage.
+)";
+
+constexpr const char* stop = R"(tidegate stop RUN_DIR [--now]
+
+Ends a run as Ctrl-C at its launcher does: jobs with checkpoints write one more, all processes end, and
+`tidegate launch --resume RUN_DIR` goes on from there. It waits for the end, and says how the run has
+ended.
+
+  --now              without that checkpoint; also to end a run that is being stopped
+
+Exit codes: 0 the run has ended; 1 no launcher lives in RUN_DIR, or it has left no result; 2 bad usage.
+)";
+
+constexpr const char* list = R"(tidegate ls [FOLDER] [--json]
+
+Lists the runs in a folder, the newest last: those that go on, have ended, and have lost their launcher
+and may go on with `tidegate launch --resume`.
+
+  --json             a line for each: run, state (running, ended or lost), exit_code, and jobs as in
+                     result.json
+
+Exit codes: 0 they are listed; 1 there is no such folder; 2 bad usage.
+)";
+
 constexpr const char* why =
     R"(tidegate why RUN_DIR [--job JOB] [--last CLOCKS | --clock CLOCK] [--json]
 
@@ -240,6 +279,9 @@ std::string help_text(const std::string& topic) {
   if (topic == "cancel") return cancel;
   if (topic == "status") return status_of_run;
   if (topic == "top") return top;
+  if (topic == "logs") return logs;
+  if (topic == "stop") return stop;
+  if (topic == "ls") return list;
   if (topic == "why") return why;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();

@@ -7,9 +7,12 @@
 #include "launch/cli/cancel.hpp"
 #include "launch/cli/command_line.hpp"
 #include "launch/cli/export_model.hpp"
+#include "launch/cli/list_runs.hpp"
+#include "launch/cli/logs.hpp"
 #include "launch/cli/node_main.hpp"
 #include "launch/cli/scale.hpp"
 #include "launch/cli/status.hpp"
+#include "launch/cli/stop.hpp"
 #include "launch/cli/why.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/config/write_yaml.hpp"
@@ -139,6 +142,12 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(cancel_job(*line));
     case command_kind::status:
       return exit_with(show_status(*line));
+    case command_kind::logs:
+      return exit_with(show_logs(*line));
+    case command_kind::list_runs:
+      return exit_with(list_runs(*line));
+    case command_kind::stop:
+      return exit_with(stop_run(*line));
     case command_kind::top:
       return exit_with(show_top(line->file));
     case command_kind::why:

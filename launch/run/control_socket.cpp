@@ -113,18 +113,34 @@ bool control_socket::flush(client& to) {
   return !to.unsent.empty();
 }
 
+namespace {
+
+// Returns a connection to the launcher of that run folder. Where no launcher lives it is an
+// invalid descriptor, and errno says why.
+unique_fd connect_in(const std::string& path) {
+  const auto folder = open_folder(path);
+  if (!folder) return {};
+  unique_fd to(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto address = address_in(folder.get());
+  if (!to ||
+      ::connect(to.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return {};
+  return to;
+}
+
+}  // namespace
+
+bool has_launcher(const std::string& folder) {
+  return static_cast<bool>(connect_in(folder));
+}
+
 expected<std::string> ask_launcher(const std::string& path, const std::string& line,
                                    const std::function<void()>& waits) {
   const auto nobody = [&](const std::string& why) {
     return fail(errc::unavailable, "no launcher lives in " + path + ": " + why);
   };
-  const auto folder = open_folder(path);
-  if (!folder) return nobody(reason());
-  const unique_fd to(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto address = address_in(folder.get());
-  if (!to ||
-      ::connect(to.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return nobody(reason());
+  const auto to = connect_in(path);
+  if (!to) return nobody(reason());
   const auto text = line + "\n";
   if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(text.size()))

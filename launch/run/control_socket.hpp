@@ -51,6 +51,10 @@ class control_socket {
   std::uint32_t last_ = 0;
 };
 
+// Returns true if a launcher lives in that run folder. It is not asked, so one that is stopped
+// lives, too.
+bool has_launcher(const std::string& folder);
+
 // Asks the launcher of that run folder, and waits for its answer for as long as it lives. It
 // calls `waits` once if no answer came within two seconds. Errors: unavailable (none lives
 // there, or it ended before it answered).

@@ -30,7 +30,8 @@ runtime::expected<log_follower> log_follower::in(const std::string& folder) {
   return log_follower(std::move(watch));
 }
 
-void log_follower::follow(const std::string& path, const std::string& label) {
+void log_follower::follow(const std::string& path, const std::string& label,
+                          std::optional<std::uint64_t> from) {
   const auto known = std::any_of(files_.begin(), files_.end(),
                                  [&](const auto& file) { return file.path == path; });
   if (known) return;
@@ -38,7 +39,9 @@ void log_follower::follow(const std::string& path, const std::string& label) {
   const bool is_there = ::stat(path.c_str(), &found) == 0;
   files_.push_back({.path = path,
                     .label = label,
-                    .position = is_there ? static_cast<std::uint64_t>(found.st_size) : 0,
+                    .position = from       ? *from
+                                : is_there ? static_cast<std::uint64_t>(found.st_size)
+                                           : 0,
                     .begun = {}});
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,11 @@ class log_follower {
   // `folder`: where the logs are. Errors: io_error (no more watches, or no such folder).
   static runtime::expected<log_follower> in(const std::string& folder);
 
-  // Lines of this file are shown as "[label] line", from its present end. A file that is
-  // followed already goes on; one that is not there yet is followed once it is.
-  void follow(const std::string& path, const std::string& label);
+  // Lines of this file are shown as "[label] line", from this byte on; without one from its
+  // present end. A file that is followed already goes on; one that is not there yet is followed
+  // once it is.
+  void follow(const std::string& path, const std::string& label,
+              std::optional<std::uint64_t> from = std::nullopt);
 
   // Readable when a log has grown.
   int fd() const noexcept { return watch_.get(); }

@@ -15,6 +15,8 @@ constexpr std::string_view scale_word = "scale ";
 constexpr std::string_view shards_word = "shards ";
 constexpr std::string_view cancel_word = "cancel ";
 constexpr std::string_view status_word = "status";
+constexpr std::string_view stop_word = "stop";
+constexpr std::string_view stop_now_word = "stop now";
 
 }  // namespace
 
@@ -39,6 +41,16 @@ void run_requests::read(run_turn& into, const std::function<std::string()>& stat
         control_->answer(request.from, "error there are several jobs: say which");
       else
         into.cancels.push_back({.asker = request.from, .job = job});
+      continue;
+    }
+    // The end of the connection answers, with that of the launcher. Who stops a run that is
+    // being stopped waits for that; a second signal would end it at once.
+    if (request.line == stop_now_word) {
+      into.signals.push_back({"tidegate stop --now", false});
+      continue;
+    }
+    if (request.line == stop_word) {
+      if (!std::exchange(is_stopping_, true)) into.signals.push_back({"tidegate stop", true});
       continue;
     }
     if (request.line == status_word) {

@@ -1,5 +1,5 @@
 // What a running launcher is asked for through its control socket: other numbers of workers and
-// shards. One thread.
+// shards, jobs that end, how the run goes on, its end. One thread.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ class run_requests {
 
   const policies::cluster_spec& spec_;
   std::optional<control_socket> control_;
+  bool is_stopping_ = false;  // somebody has asked for that
 };
 
 }  // namespace tidegate::launch

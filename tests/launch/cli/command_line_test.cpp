@@ -109,6 +109,34 @@ TEST(command_line, scale) {
               HasSubstr("'shards=2'"));
 }
 
+TEST(command_line, logs_of_all_or_of_one) {
+  auto line = parse_command_line({"logs", "x"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->kind, command_kind::logs);
+  EXPECT_EQ(line->file, "x");
+  EXPECT_EQ(line->process, "");
+  EXPECT_FALSE(line->lines);
+  line = parse_command_line({"logs", "x", "shard-0", "-f", "-n", "7"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->process, "shard-0");
+  EXPECT_TRUE(line->follow);
+  EXPECT_EQ(line->lines, 7U);
+  EXPECT_TRUE(parse_command_line({"logs", "x", "--lines", "all"})->all_lines);
+  EXPECT_THAT(reply_code_of({"logs"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(reply_code_of({"logs", "x", "y", "z"}), HasSubstr("more than one run folder"));
+  EXPECT_THAT(reply_code_of({"logs", "x", "-n", "few"}), HasSubstr("'few'"));
+}
+
+TEST(command_line, runs_in_a_folder_and_their_end) {
+  EXPECT_EQ(parse_command_line({"ls"})->file, "runs");
+  EXPECT_EQ(parse_command_line({"ls", "here", "--json"})->file, "here");
+  EXPECT_EQ(parse_command_line({"top", "x"})->kind, command_kind::top);
+  EXPECT_FALSE(parse_command_line({"stop", "x"})->now);
+  EXPECT_TRUE(parse_command_line({"stop", "x", "--now"})->now);
+  EXPECT_THAT(reply_code_of({"stop"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(reply_code_of({"top", "x", "--now"}), HasSubstr("now"));
+}
+
 TEST(command_line, status) {
   const auto line = parse_command_line({"status", "runs/x", "--json"});
   ASSERT_TRUE(line) << line.error().message();

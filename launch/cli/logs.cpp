@@ -1,0 +1,115 @@
+#include "launch/cli/logs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include "launch/plan/run_paths.hpp"
+#include "launch/run/control_socket.hpp"
+#include "launch/run/log_follower.hpp"
+#include "launch/text/nearest.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t lines_of_each = 10;
+constexpr int look_again_ms = 500;  // for new logs, and whether the run has ended
+
+exit_code no_logs(const std::string& why) {
+  std::cerr << "tidegate logs: " << why << "\n";
+  return exit_code::job_failed;
+}
+
+// The processes that have logs, in the order of their names.
+std::vector<std::string> writers(const std::string& run_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run_dir + "/logs", error))
+    if (entry.path().extension() == ".log") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Prints the last lines, and returns the byte after them. A line without an end is whole when
+// nobody follows.
+std::uint64_t print_last(const std::string& path, std::uint64_t lines, bool follows) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<std::uint64_t> begins{0};  // of the last lines, and of what comes after them
+  std::uint64_t at = 0;
+  std::vector<char> bytes(64 * 1024);
+  while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())),
+         file.gcount() > 0) {
+    for (std::streamsize i = 0; i < file.gcount(); ++i)
+      if (bytes[static_cast<std::size_t>(i)] == '\n')
+        begins.push_back(at + static_cast<std::uint64_t>(i) + 1);
+    at += static_cast<std::uint64_t>(file.gcount());
+    if (begins.size() > lines + 2)
+      begins.erase(begins.begin(), begins.end() - static_cast<std::ptrdiff_t>(lines + 2));
+  }
+  if (!follows && begins.back() < at) begins.push_back(at);
+  const auto count = std::min<std::uint64_t>(lines, begins.size() - 1);
+  const auto end = begins.back();
+  const auto begin = begins[begins.size() - 1 - count];
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(begin));
+  for (auto left = end - begin; left > 0;) {
+    const auto piece = std::min<std::uint64_t>(left, bytes.size());
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(piece))) break;
+    std::cout.write(bytes.data(), static_cast<std::streamsize>(piece));
+    left -= piece;
+  }
+  return end;
+}
+
+exit_code follow(const command_line& line, log_follower& follower) {
+  for (;;) {
+    // Looked at before the lines are read, so that none is missed at the end.
+    const bool lives = has_launcher(line.file);
+    if (line.process.empty())
+      for (const auto& name : writers(line.file))
+        follower.follow(log_path(line.file, name), name, 0);
+    for (const auto& text : lives ? follower.take_lines() : follower.take_rest())
+      std::cout << text << "\n";
+    std::cout << std::flush;
+    if (!lives || !std::cout) return exit_code::done;
+    pollfd grown{.fd = follower.fd(), .events = POLLIN, .revents = 0};
+    (void)::poll(&grown, 1, look_again_ms);
+  }
+}
+
+}  // namespace
+
+exit_code show_logs(const command_line& line) {
+  auto names = writers(line.file);
+  if (names.empty()) return no_logs("no logs are in " + line.file);
+  if (!line.process.empty()) {
+    if (std::find(names.begin(), names.end(), line.process) == names.end()) {
+      const auto near = nearest(line.process, names);
+      return no_logs("no process '" + line.process + "' has written in " + line.file +
+                     (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    names = {line.process};
+  }
+  auto follower = log_follower::in(line.file + "/logs");
+  if (line.follow && !follower) return no_logs(follower.error().message());
+  const bool wants_all = line.all_lines || (!line.process.empty() && !line.lines);
+  const auto most = wants_all ? ~std::uint64_t{0} / 2 : line.lines.value_or(lines_of_each);
+  for (const auto& name : names) {
+    if (names.size() > 1) std::cout << "==> " << name << " <==\n";
+    const auto path = log_path(line.file, name);
+    const auto end = print_last(path, most, line.follow);
+    if (line.follow) follower->follow(path, name, end);
+    if (names.size() > 1) std::cout << "\n";
+  }
+  std::cout << std::flush;
+  return line.follow ? follow(line, *follower) : exit_code::done;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,36 @@
+#include "launch/cli/stop.hpp"
+
+#include <iostream>
+
+#include "launch/run/control_socket.hpp"
+#include "launch/run/run_status.hpp"
+#include "launch/text/files.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+exit_code not_stopped(const std::string& why) {
+  std::cerr << "tidegate stop: " << why << "\n";
+  return exit_code::job_failed;
+}
+
+}  // namespace
+
+exit_code stop_run(const command_line& line) {
+  if (!has_launcher(line.file)) return not_stopped("no launcher lives in " + line.file);
+  // The launcher never answers: its end closes the connection.
+  (void)ask_launcher(line.file, line.now ? "stop now" : "stop", [&] {
+    std::cerr << "tidegate stop: waiting for the run in " << line.file
+              << " to end (Ctrl-C ends the waiting, not the stop)\n";
+  });
+  const auto result = read_file(line.file + "/result.json");
+  const auto status = result ? status_of_result(*result) : result;
+  const auto text = status ? status_text(*status) : status;
+  if (!text)
+    return not_stopped("the launcher has ended and left no result: " + text.error().message());
+  std::cout << *text;
+  return exit_code::done;
+}
+
+}  // namespace tidegate::launch
