@@ -54,21 +54,15 @@ void checkpoint_rounds::begin(std::int64_t now, const std::set<std::uint32_t>& s
 
 void checkpoint_rounds::finished(const std::set<std::uint32_t>& shards,
                                  checkpoint_effects& out) {
-  if (final_ || final_shards_) return;
+  if (final_) return;
   if (stage_ == stage::writing) {
     TIDEGATE_RARE("checkpoint: a job ends while a manifest is written");
-    final_shards_ = shards;
     return;
   }
   if (stage_ != stage::idle) {
     TIDEGATE_RARE("checkpoint: a job ends during a round");
     end({errc::cancelled, "all workers have finished"}, out);
   }
-  begin_final(shards, out);
-}
-
-void checkpoint_rounds::begin_final(const std::set<std::uint32_t>& shards,
-                                    checkpoint_effects& out) {
   final_ = true;
   if (shards.empty())
     out.list.push_back(checkpoint_effects::ended{
@@ -172,7 +166,6 @@ void checkpoint_rounds::written(checkpoint_id id, const status& result,
     deltas_ = needs_base_ ? deltas_ + 1 : 0;
   }
   end(result, out);
-  if (final_shards_ && !final_) begin_final(*final_shards_, out);
 }
 
 void checkpoint_rounds::shard_moved(std::uint32_t shard, checkpoint_effects& out) {

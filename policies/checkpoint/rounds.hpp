@@ -94,9 +94,9 @@ class checkpoint_rounds {
   // keep yet, and no round begins.
   void begin(std::int64_t now, const std::set<std::uint32_t>& shards, checkpoint_effects& out);
   // Begins the final round, of what the workers leave, as all have finished. A round under way
-  // is given up, unless its manifest is being written: the final round begins after it then,
-  // and may need it. A shard that still writes a part of one is asked again when it has written
-  // it.
+  // is given up; a shard that still writes a part of one is asked again when it has written it.
+  // While a manifest is being written nothing happens, as what it completes may be needed: to
+  // be called again after written().
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
 
   // Makes rounds due at the next clock that can be named, as the run is about to be
@@ -132,13 +132,11 @@ class checkpoint_rounds {
   std::uint64_t due_clock(std::int64_t now, std::uint64_t fastest) const;
   void try_again(checkpoint_effects& out);
   void write(checkpoint_effects& out);
-  void begin_final(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
   void end(runtime::status result, checkpoint_effects& out);
 
   checkpoint_spec options_;
   stage stage_ = stage::idle;
   bool final_ = false;
-  std::optional<std::set<std::uint32_t>> final_shards_;  // of the final round that waits
   last_round last_ = last_round::none;
   bool again_ = false;               // the last round, when no shard writes any more
   std::set<std::uint32_t> writing_;  // shards whose part, of this round or one before, is due

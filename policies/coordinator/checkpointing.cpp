@@ -148,6 +148,8 @@ void checkpointing::written(std::int64_t now, const std::string& name, checkpoin
   checkpoint_effects effects;
   job->rounds->written(id, result, effects);
   carry_out(now, state_.jobs.index_of(*job), effects, out);
+  // Its workers may have finished meanwhile.
+  if (job->at_end && !job->has_ended()) state_.lifecycle.maybe_ended(now, *job, out);
 }
 
 // It begins with the next report of a worker, as every round does.
