@@ -29,6 +29,7 @@
 #include "actors/control/interrupt_check.hpp"
 #include "actors/reactor/futile_wakeups.hpp"
 #include "actors/seam/shell_home.hpp"
+#include "runtime/base/record_clock.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/fork_count.hpp"
@@ -128,10 +129,12 @@ class reactor final : public caf::execution_unit {
   // Counts towards waited_ns().
   class waiting_time {
    public:
-    explicit waiting_time(reactor& home) : home_(home), since_(runtime::steady_now()) {}
+    explicit waiting_time(reactor& home) : home_(home), since_(runtime::record_now()) {}
     ~waiting_time() {
-      home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(runtime::steady_now() - since_),
-                                 std::memory_order_relaxed);
+      const auto waited = runtime::record_now() - since_;
+      if (waited > 0)
+        home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(waited),
+                                   std::memory_order_relaxed);
     }
     waiting_time(const waiting_time&) = delete;
     waiting_time& operator=(const waiting_time&) = delete;

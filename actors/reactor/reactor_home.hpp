@@ -8,6 +8,7 @@
 #include "actors/reactor/reactor.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/record_clock.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
@@ -22,6 +23,7 @@ class reactor_home : public shell_home {
   }
   runtime::link& link() noexcept override { return reactor_.link(); }
   std::int64_t now() const override { return runtime::steady_now(); }
+  std::int64_t record_now() const override { return runtime::record_now(); }
   const shell_limits& limits() const noexcept override {
     static const auto limits = limits_of_cluster();
     return limits;

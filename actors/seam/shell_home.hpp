@@ -51,6 +51,9 @@ class shell_home {
   virtual runtime::link& link() noexcept = 0;
   // Nanoseconds of a clock that never goes back.
   virtual std::int64_t now() const = 0;
+  // Likewise, for times that are only compared with each other: it may be another clock, which
+  // costs less.
+  virtual std::int64_t record_now() const { return now(); }
   virtual const shell_limits& limits() const noexcept = 0;
 
   // What shards run for workers that call it. Stays.

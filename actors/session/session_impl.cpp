@@ -174,11 +174,12 @@ pending session_impl::start(worker_command command) {
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
-  const auto begun = runtime::steady_now();
+  const auto begun = runtime::record_now();
   reactor::inline_driver driver(*reactor_);
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns
-  call_ns_ += static_cast<std::uint64_t>(runtime::steady_now() - begun);
+  call_ns_ +=
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, runtime::record_now() - begun));
   return result;
 }
 
@@ -333,11 +334,12 @@ status session_impl::before_moving() {
   auto outcome = carry_out([&] { return shell_.before_moving(now()); }).result;
   if (!outcome.ok()) return outcome;
   if (moves_since_ == 0) {
-    moves_since_ = runtime::steady_now();
+    moves_since_ = runtime::record_now();
     waited_before_ns_ = reactor_->waited_ns();
     call_ns_ = 0;
   }
-  if (slow_.is_on()) compute_longer();
+  if (slow_.is_on())
+    if (auto paused = compute_longer(); !paused.ok()) return paused;
   return room();
 }
 

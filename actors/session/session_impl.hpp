@@ -28,6 +28,7 @@
 #include "policies/protocol/double_buffer.hpp"
 #include "policies/worker/slow_compute.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/record_clock.hpp"
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/memory/map_limit.hpp"
@@ -165,8 +166,8 @@ class session_impl final : private held_push {
                       const Ts&... xs);
   policies::worker_progress numbers_now() const;
   policies::worker_times times_now() const;
-  // Pauses where the run wants this worker slow.
-  void compute_longer();
+  // Pauses where the run wants this worker slow. Errors: cancelled (the pause was interrupted).
+  runtime::status compute_longer();
 };
 
 template <class T, class... Ts>

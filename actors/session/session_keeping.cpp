@@ -88,23 +88,27 @@ policies::worker_progress session_impl::numbers_now() const {
 
 policies::worker_times session_impl::times_now() const {
   if (moves_since_ == 0) return {};
-  return {.elapsed_ns = static_cast<std::uint64_t>(runtime::steady_now() - moves_since_),
+  const auto elapsed = runtime::record_now() - moves_since_;
+  return {.elapsed_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(0, elapsed)),
           .call_ns = call_ns_,
           .wait_ns = reactor_->waited_ns() - waited_before_ns_};
 }
 
-void session_impl::compute_longer() {
+status session_impl::compute_longer() {
   const auto computed_ns = [this] {
     const auto times = times_now();
     return times.elapsed_ns - std::min(times.elapsed_ns, times.call_ns + times.wait_ns);
   };
-  constexpr std::int64_t slice_ns = 50'000'000;  // an interrupt is not to wait for the rest
   const auto until =
       runtime::steady_now() + static_cast<std::int64_t>(slow_.pause_ns(clock_, computed_ns()));
-  for (auto left = until - runtime::steady_now(); left > 0 && !parts_.interrupted();
-       left = until - runtime::steady_now())
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, slice_ns)));
+  for (auto left = until - runtime::steady_now(); left > 0;
+       left = until - runtime::steady_now()) {
+    if (parts_.interrupted()) return interrupt_check::status_of("pausing");
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(
+        std::chrono::nanoseconds(left), interrupt_check::interval));
+  }
   slow_.went_on(computed_ns());
+  return {};
 }
 
 void session_impl::report_now(bool even_if_recent) {

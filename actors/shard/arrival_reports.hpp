@@ -15,7 +15,7 @@ class arrival_reports {
 
   // Before the core hears of the frame.
   void frame_comes() {
-    const auto now = home_.now();
+    const auto now = home_.record_now();
     core_.set_time(now);
     if (now < reported_at_ + pause_ns) return;
     reported_at_ = now;
