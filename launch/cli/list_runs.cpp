@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/run/control_socket.hpp"
+#include "launch/run/json_fields.hpp"
 #include "launch/text/files.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
@@ -50,11 +51,6 @@ known_run look_at(const fs::path& folder) {
   return found;
 }
 
-std::string text_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_string() ? at->get<std::string>() : "-";
-}
-
 using row = std::vector<std::string>;
 
 void add_rows(const known_run& run, std::vector<row>& to) {
@@ -65,14 +61,14 @@ void add_rows(const known_run& run, std::vector<row>& to) {
     if (!job.is_object()) continue;
     const auto clocks = job.find("clocks");
     const auto seconds = job.find("wall_seconds");
-    to.push_back({run.path, text_of(job, "state"), text_of(job, "name"), text_of(job, "policy"),
+    to.push_back({run.path, text_in(job, "state"), text_in(job, "name"), text_in(job, "policy"),
                   clocks != job.end() && clocks->is_number_unsigned()
                       ? std::to_string(clocks->get<std::uint64_t>())
                       : "-",
                   seconds != job.end() && seconds->is_number()
                       ? duration_text(seconds->get<double>())
                       : "-",
-                  text_of(job, "parameters_sha256").substr(0, hash_shown)});
+                  text_in(job, "parameters_sha256").substr(0, hash_shown)});
   }
 }
 

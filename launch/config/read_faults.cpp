@@ -87,10 +87,17 @@ policies::chaos_plan read_random(const section& from, const policies::cluster_sp
   return plan;
 }
 
-// `names`: of the cluster's processes.
-void read_slow(const section& from, const std::vector<std::string>& names,
-               policies::fault_spec& into) {
+// One that a job has when it is scaled up.
+bool is_later_worker(const std::string& name, const policies::cluster_spec& spec) {
+  for (const auto& job : spec.jobs)
+    for (auto rank = job.workers; rank < job.capacity(); ++rank)
+      if (name == "worker-" + job.name + "-" + std::to_string(rank)) return true;
+  return false;
+}
+
+void read_slow(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
+  const auto names = process_names(into);
   for (const auto& entry : from.node()->entries) {
     const section child(&entry.value, entry.value.where, from.pattern() + ".*",
                         join_path(from.shown(), entry.key), from.out());
@@ -109,13 +116,16 @@ void read_slow(const section& from, const std::vector<std::string>& names,
     child.duration_ms("link_delay", delay, 0, delay_ms_max);
     fault.link_delay_ms = static_cast<std::uint32_t>(delay);
     const auto near = nearest(entry.key, names);
-    if (std::find(names.begin(), names.end(), entry.key) == names.end())
+    const bool is_known = std::find(names.begin(), names.end(), entry.key) != names.end();
+    if (!is_known && !is_later_worker(entry.key, into))
       child.note(child.where(), child.shown() + ": there is no process " + entry.key +
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
     else if (fault.factor > 1 && !entry.key.starts_with("worker-"))
       child.wrong("factor", "is of a process that is no worker");
+    else if (fault.link_delay_ms > 0 && entry.key.starts_with("coordinator-"))
+      child.wrong("link_delay", "is of the coordinator, which sends no payload");
     else
-      into.slow.push_back(std::move(fault));
+      into.faults.slow.push_back(std::move(fault));
   }
 }
 
@@ -157,7 +167,7 @@ void read_faults(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
   from.number("seed", into.faults.seed, 0, ~std::uint64_t{0});
   read_link(from.child("link"), into.faults.link);
-  read_slow(from.child("slow"), process_names(into), into.faults);
+  read_slow(from.child("slow"), into);
   if (from.get("random") != nullptr)
     into.faults.random = read_random(from.child("random"), into);
   read_timed(from.child("at"), into);

@@ -14,7 +14,7 @@ namespace {
 // The port of exporters in examples of OpenTelemetry.
 constexpr const char* default_address = "127.0.0.1:9464";
 
-bool is_address(const std::string& host) {
+bool is_numeric(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> parsed{};
   return ::inet_pton(AF_INET, host.c_str(), parsed.data()) == 1 ||
          ::inet_pton(AF_INET6, host.c_str(), parsed.data()) == 1;
@@ -32,7 +32,9 @@ void read_monitor(const section& from, policies::cluster_spec& into) {
   const auto parsed = [](std::string_view text) {
     auto place = parse_endpoint(std::string(text), 0);
     // Without a port it would be a chance where it listens.
-    if (place && text.ends_with(":" + std::to_string(place->port)) && is_address(place->host))
+    const auto port = ":" + std::to_string(place ? place->port : 0);
+    const bool is_v6 = place && place->host.find(':') != std::string::npos;
+    if (place && text.ends_with((is_v6 ? "]" : "") + port) && is_numeric(place->host))
       return place;
     return std::optional<endpoint>();
   };

@@ -4,15 +4,19 @@
 #include <charconv>
 #include <cmath>
 
+#include "launch/text/printable.hpp"
+
 namespace tidegate::launch {
 
 namespace {
 
 constexpr std::string_view total = "_total";
+constexpr std::string_view info = "_info";
 
 // Of a label's value, or of a help text, where quotes stand for themselves.
+// Prometheus refuses all of a text that is not UTF-8 somewhere.
 void append_escaped(std::string& to, std::string_view text, bool is_label) {
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     if (c == '\\')
       to += "\\\\";
     else if (c == '\n')
@@ -53,11 +57,16 @@ exposition_format wanted_format(std::string_view accept) noexcept {
 
 void exposition::family(std::string_view name, metric_kind kind, std::string_view help) {
   const bool is_counter = kind == metric_kind::counter;
-  name_ = std::string(name) + std::string(is_counter ? total : "");
-  const auto shown = format_ == exposition_format::openmetrics ? std::string(name) : name_;
+  const bool is_info = kind == metric_kind::info;
+  const bool is_open = format_ == exposition_format::openmetrics;
+  name_ = std::string(name) + std::string(is_counter ? total : is_info ? info : "");
+  const auto shown = is_open ? std::string(name) : name_;
   text_ += "# HELP " + shown + " ";
-  append_escaped(text_, help, format_ == exposition_format::openmetrics);
-  text_ += "\n# TYPE " + shown + (is_counter ? " counter\n" : " gauge\n");
+  append_escaped(text_, help, is_open);
+  text_ += "\n# TYPE " + shown +
+           (is_counter           ? " counter\n"
+            : is_info && is_open ? " info\n"
+                                 : " gauge\n");
 }
 
 void exposition::sample(const metric_labels& labels, double value) {

@@ -2,6 +2,7 @@
 // differ in how counters are named and in how a text ends. Pure, any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,8 @@ std::string_view content_type(exposition_format format) noexcept;
 // Returns the format that a scraper with this Accept header wants.
 exposition_format wanted_format(std::string_view accept) noexcept;
 
-enum class metric_kind : std::uint8_t { counter, gauge };
+// An info is a gauge of 1 whose labels say something.
+enum class metric_kind : std::uint8_t { counter, gauge, info };
 
 using metric_labels = std::vector<std::pair<std::string_view, std::string>>;
 
@@ -25,8 +27,8 @@ class exposition {
  public:
   explicit exposition(exposition_format format) : format_(format) {}
 
-  // Begins a family. `name` of a counter is without "_total", which its samples get. `help` is
-  // a sentence without its end.
+  // Begins a family. `name` is without "_total" of a counter and "_info" of an info, which its
+  // samples get. `help` is a sentence without its end.
   void family(std::string_view name, metric_kind kind, std::string_view help);
   // Adds a sample to it. Values that are not finite are written as NaN and +Inf, -Inf.
   void sample(const metric_labels& labels, double value);

@@ -1,23 +1,27 @@
 #include "launch/monitor/http_server.hpp"
 
 #include <arpa/inet.h>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <httplib.h>
 #include <mutex>
+#include <set>
 #include <signal.h>
 #include <span>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
+#include "launch/monitor/http_connection.hpp"
 #include "launch/text/endpoint.hpp"
 #include "launch/text/files.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/service_thread.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 
@@ -28,8 +32,7 @@ using runtime::errc;
 constexpr std::size_t threads_most = 4;
 constexpr std::size_t connections_waiting_most = 32;  // then the system keeps them
 constexpr int backlog = 128;
-constexpr time_t timeout_s = 2;                   // of each read and write
-constexpr std::size_t request_bytes_most = 1024;  // of a body, which nobody needs
+constexpr std::int64_t connection_ns_most = 5'000'000'000;  // for a request and its answer
 constexpr std::size_t key_bytes_least = 16;
 constexpr int http_unauthorized = 401;
 constexpr int http_forbidden = 403;
@@ -108,16 +111,56 @@ class pipe_signal {
   struct sigaction before_ {};
 };
 
+// The library's server, with connections of ours.
+class bounded_server final : public httplib::Server {
+ public:
+  // Ends all connections, now and later.
+  void end_connections() {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    if (begin(socket)) {
+      http_connection connection(socket, runtime::steady_now() + connection_ns_most);
+      bool is_closed = false;
+      if (connection.read_request()) process_request(connection, true, is_closed, nullptr);
+      end(socket);
+    }
+    ::close(socket);
+    return true;
+  }
+  bool begin(int socket) {
+    const std::lock_guard lock(mutex_);
+    if (!is_over_) open_.insert(socket);
+    return !is_over_;
+  }
+  // What has come and is not read would take the answer back.
+  void end(int socket) {
+    {
+      const std::lock_guard lock(mutex_);
+      open_.erase(socket);
+    }
+    ::shutdown(socket, SHUT_WR);
+    std::array<char, 4096> rest{};
+    constexpr int pieces_most = 16;
+    for (int i = 0; i < pieces_most; ++i)
+      if (::recv(socket, rest.data(), rest.size(), MSG_DONTWAIT) <= 0) return;
+  }
+
+  std::mutex mutex_;
+  std::set<int> open_;
+  bool is_over_ = false;
+};
+
 class library_server final : public http_server {
  public:
   library_server(std::string key, std::vector<http_document> documents)
       : key_(std::move(key)), documents_(std::move(documents)) {
     pipe_signal_.restore();
     server_.new_task_queue = [this] { return new connection_queue([this] { begun(); }); };
-    server_.set_keep_alive_max_count(1);  // an idle connection takes no thread
-    server_.set_read_timeout(timeout_s);
-    server_.set_write_timeout(timeout_s);
-    server_.set_payload_max_length(request_bytes_most);
     // Not the library's SO_REUSEPORT, by which two launchers would share a port.
     server_.set_socket_options([this](int socket) {
       socket_ = socket;
@@ -143,20 +186,12 @@ class library_server final : public http_server {
   ~library_server() override {
     if (!thread_.joinable()) return;
     server_.stop();
+    server_.end_connections();
     thread_.join();
   }
 
   runtime::status start(const std::string& host, std::uint16_t port) {
-    errno = 0;
-    const int bound = port == 0                          ? server_.bind_to_any_port(host)
-                      : server_.bind_to_port(host, port) ? port
-                                                         : -1;
-    if (bound <= 0)
-      return {errno == EADDRINUSE ? errc::already_exists : errc::unavailable,
-              "listening on " + to_string(endpoint{host, port}) + ": " +
-                  (errno == 0 ? "it is not possible" : std::strerror(errno))};
-    port_ = static_cast<std::uint16_t>(bound);
-    (void)::listen(socket_, backlog);  // the library's is 5, fewer than scrape at once
+    if (auto bound = bind(host, port); !bound.ok()) return bound;
     thread_ = runtime::start_service_thread([this] {
       (void)server_.listen_after_bind();
       begun();
@@ -169,6 +204,19 @@ class library_server final : public http_server {
   std::uint16_t port() const override { return port_; }
 
  private:
+  runtime::status bind(const std::string& host, std::uint16_t port) {
+    errno = 0;
+    const int bound = port == 0                          ? server_.bind_to_any_port(host)
+                      : server_.bind_to_port(host, port) ? port
+                                                         : -1;
+    if (bound <= 0)
+      return {errno == EADDRINUSE ? errc::already_exists : errc::unavailable,
+              "listening on " + to_string(endpoint{host, port}) + ": " +
+                  (errno == 0 ? "it is not possible" : std::strerror(errno))};
+    port_ = static_cast<std::uint16_t>(bound);
+    (void)::listen(socket_, backlog);  // the library's is 5, fewer than scrape at once
+    return {};
+  }
   void begun() {
     const std::lock_guard lock(mutex_);
     has_begun_ = true;
@@ -198,7 +246,7 @@ class library_server final : public http_server {
   std::string key_;
   std::vector<http_document> documents_;
   pipe_signal pipe_signal_;  // before the server
-  httplib::Server server_;
+  bounded_server server_;
   int socket_ = -1;  // the library's
   std::uint16_t port_ = 0;
   std::thread thread_;

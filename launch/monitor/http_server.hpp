@@ -1,6 +1,7 @@
 // Answers HTTP requests on threads of its own, so that nobody who asks can keep its owner from
-// anything: few threads, few connections that wait, times for each. It only reads: GET of
-// documents that its owner names. The protocol is cpp-httplib's.
+// anything: few threads, few connections that wait, one request of some KiB in each, and five
+// seconds for it. It only reads: GET and HEAD of documents that its owner names. The protocol
+// is cpp-httplib's.
 //
 // Where no key is set, whoever reaches the address is answered, and the address is of
 // loopback; a request that names another host (a page elsewhere whose name was turned to this
@@ -36,7 +37,7 @@ class http_server {
   static runtime::expected<std::unique_ptr<http_server>> listen(
       const std::string& host, std::uint16_t port, const std::string& key,
       std::vector<http_document> documents);
-  // Waits for answers that are under way, for the time of docs/timeouts.md at most.
+  // Ends what is under way.
   virtual ~http_server() = default;
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;

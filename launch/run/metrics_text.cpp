@@ -1,5 +1,6 @@
 #include "launch/run/metrics_text.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
@@ -44,12 +45,44 @@ samples of_jobs(double (*value)(const job_status&)) {
   });
 }
 
-samples of_workers(double (*value)(const worker_status&)) {
-  return of_jobs([value](const run_view::job& job, exposition& to) {
-    for (const auto& worker : job.status.members)
-      to.sample({{"job", job.status.name}, {"rank", std::to_string(worker.rank)}},
-                value(worker));
+// Those that are, or are to be, of the job: a rank that has left stands still.
+std::vector<const worker_status*> members_of(const job_status& job) {
+  const auto left = policies::ranks_left(job.changes);
+  std::vector<const worker_status*> members;
+  for (const auto& worker : job.members)
+    if (std::find(left.begin(), left.end(), worker.rank) == left.end())
+      members.push_back(&worker);
+  return members;
+}
+
+// A coordinator that has come back does not know what workers have reported to the one before:
+// a counter without a sample is better than one that goes down.
+bool has_reported(const worker_status& worker) {
+  return worker.times.elapsed_ns > 0 || worker.finished;
+}
+
+samples of_workers(double (*value)(const worker_status&),
+                   bool (*has_value)(const worker_status&) = nullptr) {
+  return of_jobs([=](const run_view::job& job, exposition& to) {
+    for (const auto* worker : members_of(job.status))
+      if (has_value == nullptr || has_value(*worker))
+        to.sample({{"job", job.status.name}, {"rank", std::to_string(worker->rank)}},
+                  value(*worker));
   });
+}
+
+// As in the result: what workers call "loss", or what they report with their samples.
+void add_loss(const run_view::job& job, exposition& to) {
+  const auto own = job.status.metrics.find("loss");
+  if (own != job.status.metrics.end())
+    to.sample({{"job", job.status.name}}, own->second);
+  else if (job.status.samples > 0)
+    to.sample({{"job", job.status.name}}, job.status.loss);
+}
+
+void add_checkpoint_clock(const run_view::job& job, exposition& to) {
+  if (job.status.checkpoints > 0)
+    to.sample({{"job", job.status.name}}, number(job.status.checkpoint_clock));
 }
 
 samples of_run(double (*value)(const run_view&)) {
@@ -72,15 +105,16 @@ void add_worker_counts(const run_view::job& job, exposition& to) {
 }
 
 void add_times(const run_view::job& job, exposition& to) {
-  for (const auto& worker : job.status.members) {
-    const auto& times = worker.times;
+  for (const auto* worker : members_of(job.status)) {
+    if (!has_reported(*worker)) continue;
+    const auto& times = worker->times;
     const auto called = times.call_ns + times.wait_ns;
     const auto computed = times.elapsed_ns > called ? times.elapsed_ns - called : 0;
     for (const auto& [activity, spent] :
          {std::pair("computes", computed), std::pair("calls", times.call_ns),
           std::pair("waits", times.wait_ns)})
       to.sample({{"job", job.status.name},
-                 {"rank", std::to_string(worker.rank)},
+                 {"rank", std::to_string(worker->rank)},
                  {"activity", activity}},
                 number(spent) * ns);
   }
@@ -112,19 +146,19 @@ double longest_wait(const run_view& run) {
 const std::vector<family>& families() {
   using enum metric_kind;
   static const std::vector<family> all{
-      {"tidegate_build_info", gauge, "version", "1, with the version of the launcher",
+      {"tidegate_build", info, "version", "1, with the version of the launcher",
        [](const run_view& run, exposition& to) {
-         to.sample({{"version", run.version}}, 1);
+         if (!run.version.empty()) to.sample({{"version", run.version}}, 1);
        }},
-      {"tidegate_run_info", gauge, "cluster, state", "1, with the state of the run",
+      {"tidegate_run", info, "cluster, state", "1, with the state of the run",
        [](const run_view& run, exposition& to) {
-         to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
+         if (!run.version.empty())
+           to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
        }},
       {"tidegate_epoch", gauge, "",
        "The epoch of the run, which grows when its jobs go back to a checkpoint",
        of_run([](const run_view& run) { return number(run.epoch); })},
-      {"tidegate_policy_info", gauge, "job, policy",
-       "1, with the consistency policy of the job",
+      {"tidegate_policy", info, "job, policy", "1, with the consistency policy of the job",
        of_jobs([](const run_view::job& job, exposition& to) {
          to.sample({{"job", job.status.name}, {"policy", job.status.policy}}, 1);
        })},
@@ -143,26 +177,28 @@ const std::vector<family>& families() {
        of_workers([](const worker_status& worker) { return number(worker.clock); })},
       {"tidegate_samples", counter, "job, rank",
        "Samples that the worker says it has processed",
-       of_workers([](const worker_status& worker) { return number(worker.samples); })},
+       of_workers([](const worker_status& worker) { return number(worker.samples); },
+                  has_reported)},
       {"tidegate_worker_seconds", counter, "job, rank, activity",
        "Where the time of the worker's process went since its first push: computes, calls, "
        "waits",
        of_jobs(add_times)},
       {"tidegate_arrivals", counter, "job, rank",
-       "Closed clocks in which the worker has pushed",
+       "Closed clocks in which the worker has pushed, counted by each shard, or by its "
+       "aggregator",
        of_workers([](const worker_status& worker) { return number(worker.arrivals.clocks); })},
       {"tidegate_last_arrivals", counter, "job, rank",
-       "Of these, clocks in which its push came last",
+       "Of these, those in which its push came last",
        of_workers([](const worker_status& worker) { return number(worker.arrivals.last); })},
       {"tidegate_late_seconds", counter, "job, rank",
-       "By how much it came after the last but one then, in sum",
+       "By how much it came after the last but one then, in sum over these",
        of_workers(
            [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
       {"tidegate_incarnation", gauge, "job, rank",
        "Which process of the worker this is, from 1",
        of_workers([](const worker_status& worker) { return number(worker.incarnation); })},
-      {"tidegate_loss", gauge, "job", "The mean over workers of the loss reported last",
-       of_jobs([](const job_status& job) { return job.loss; })},
+      {"tidegate_loss", gauge, "job",
+       "The loss that workers have reported last, the mean over them", of_jobs(add_loss)},
       {"tidegate_reported", gauge, "job, name",
        "What workers have reported under names of theirs", of_jobs(add_reported)},
       {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
@@ -176,10 +212,10 @@ const std::vector<family>& families() {
        "Checkpoints written since the job began or went back",
        of_jobs([](const job_status& job) { return number(job.checkpoints); })},
       {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
-       of_jobs([](const job_status& job) { return number(job.checkpoint_clock); })},
+       of_jobs(add_checkpoint_clock)},
       {"tidegate_process_incarnation", gauge, "process, role, host",
        "Living processes, with how many of that name there have been", add_processes},
-      {"tidegate_host_info", gauge, "host, state", "1, with the state of a host of the cluster",
+      {"tidegate_host", info, "host, state", "1, with the state of a host of the cluster",
        add_hosts},
       {"tidegate_waits", gauge, "", "Waits of more than two seconds",
        of_run([](const run_view& run) { return number(run.waits.size()); })},
@@ -202,10 +238,11 @@ std::string metrics_text(const run_view& run, exposition_format format) {
 std::string metrics_reference() {
   std::string text = "| metric | type | labels | is |\n|---|---|---|---|\n";
   for (const auto& family : families()) {
-    const bool is_counter = family.kind == metric_kind::counter;
     text += "| `" + std::string(family.name) +
-            (is_counter ? "_total` | counter | " : "` | gauge | ") + family.labels + " | " +
-            family.help + " |\n";
+            (family.kind == metric_kind::counter ? "_total` | counter | "
+             : family.kind == metric_kind::info  ? "_info` | info | "
+                                                 : "` | gauge | ") +
+            family.labels + " | " + family.help + " |\n";
   }
   return text;
 }

@@ -125,6 +125,8 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
+  auto monitor = run_monitor::open(*spec);
+  if (!monitor) return refuse(monitor.error());
   auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run,
                                         options.patience_ms);
   if (!claims) return refuse(claims.error());
@@ -135,8 +137,6 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
   if (!cancelled) return refuse(cancelled.error());
   const auto places = places_of_jobs(*spec, path, *cancelled);
   if (!places) return refuse(places.error());
-  auto monitor = run_monitor::open(*spec);
-  if (!monitor) return refuse(monitor.error());
   if (auto recorded = run.folder.record_run(spec->name); !recorded.ok())
     return refuse(recorded);
   run_journal journal(std::move(run.folder), ::isatty(STDOUT_FILENO) != 0);

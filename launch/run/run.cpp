@@ -98,6 +98,7 @@ void run::show_to(std::unique_ptr<run_monitor> monitor) {
   monitor_ = std::move(monitor);
   if (!monitor_) return;
   const auto address = "http://" + to_string(monitor_->address());
+  monitor_->show(runtime::steady_now(), view());
   journal_.event("monitor", address);
   journal_.screen().print("monitor: " + address + "/metrics");
 }
@@ -119,6 +120,7 @@ exit_code run::carry_out() {
     if (monitor_ && monitor_->is_due(now_)) monitor_->show(now_, view());
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
+  if (monitor_) monitor_->show(now_, view());
   faults_.finish();
   return output_.conclude(shell_.core());
 }

@@ -19,27 +19,42 @@ using text = std::shared_ptr<const std::string>;
 // Each text is made once for a view, however many ask.
 struct run_monitor::shared {
   std::mutex mutex;
-  run_view view;
+  std::shared_ptr<const run_view> view = std::make_shared<run_view>();
   std::array<text, 2> metrics;  // by format
   text status;
 
   void show(run_view next) {
+    auto shown = std::make_shared<const run_view>(std::move(next));
     const std::lock_guard lock(mutex);
-    view = std::move(next);
+    view.swap(shown);
     metrics = {};
     status = {};
   }
   http_answer read_metrics(const std::string& accept) {
     const auto format = wanted_format(accept);
-    const std::lock_guard lock(mutex);
-    auto& known = metrics.at(static_cast<std::size_t>(format));
-    if (!known) known = std::make_shared<const std::string>(metrics_text(view, format));
-    return {std::string(content_type(format)), known};
+    const auto text = read(metrics.at(static_cast<std::size_t>(format)),
+                           [&](const run_view& of) { return metrics_text(of, format); });
+    return {std::string(content_type(format)), text};
   }
   http_answer read_status() {
+    return {"application/json",
+            read(status, [](const run_view& of) { return status_line(of) + "\n"; })};
+  }
+
+ private:
+  // Whoever shows a view does not wait until a text of the one before is made.
+  template <class Make>
+  text read(text& known, const Make& make) {
+    std::shared_ptr<const run_view> of;
+    {
+      const std::lock_guard lock(mutex);
+      if (known) return known;
+      of = view;
+    }
+    const auto fresh = std::make_shared<const std::string>(make(*of));
     const std::lock_guard lock(mutex);
-    if (!status) status = std::make_shared<const std::string>(status_line(view) + "\n");
-    return {"application/json", status};
+    if (of == view) known = fresh;
+    return fresh;
   }
 };
 

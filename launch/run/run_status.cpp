@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/run/job_json.hpp"
+#include "launch/run/json_fields.hpp"
+#include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
 
@@ -74,25 +76,8 @@ std::string begin_of(const std::string& text) {
   return text.substr(0, shown_bytes);
 }
 
-const json& list_of(const json& from, const char* key) {
-  static const json none = json::array();
-  const auto at = from.find(key);
-  return at != from.end() && at->is_array() ? *at : none;
-}
-
-double seconds_of(const json& wait) {
-  const auto at = wait.find("seconds");
-  return at != wait.end() && at->is_number() ? at->get<double>() : 0;
-}
-
 std::string text_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_string() ? at->get<std::string>() : "-";
-}
-
-std::uint64_t count_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+  return printable(text_in(from, key));
 }
 
 std::string number_of(const json& from, const char* key, const char* format) {
@@ -102,10 +87,10 @@ std::string number_of(const json& from, const char* key, const char* format) {
 
 // "22..24 of 400"; of a run that has ended: "400".
 std::string clock_of(const json& job) {
-  if (!job.contains("clock_slowest")) return std::to_string(count_of(job, "clocks"));
-  const auto slowest = count_of(job, "clock_slowest");
-  const auto fastest = count_of(job, "clock_fastest");
-  const auto total = count_of(job, "clocks_total");
+  if (!job.contains("clock_slowest")) return std::to_string(count_in(job, "clocks"));
+  const auto slowest = count_in(job, "clock_slowest");
+  const auto fastest = count_in(job, "clock_fastest");
+  const auto total = count_in(job, "clocks_total");
   auto text = std::to_string(slowest);
   if (fastest > slowest) text += ".." + std::to_string(fastest);
   return total == 0 ? text : text + " of " + std::to_string(total);
@@ -113,8 +98,8 @@ std::string clock_of(const json& job) {
 
 std::string workers_of(const json& job) {
   if (!job.contains("workers")) return "-";
-  return std::to_string(count_of(job, "workers_joined")) + " of " +
-         std::to_string(count_of(job, "workers"));
+  return std::to_string(count_in(job, "workers_joined")) + " of " +
+         std::to_string(count_in(job, "workers"));
 }
 
 std::string jobs_table(const json& jobs) {
@@ -125,7 +110,7 @@ std::string jobs_table(const json& jobs) {
     rows.push_back(
         {text_of(job, "name"), text_of(job, "policy"), text_of(job, "state"), clock_of(job),
          workers_of(job),
-         job.contains("restarts") ? std::to_string(count_of(job, "restarts")) : "-",
+         job.contains("restarts") ? std::to_string(count_in(job, "restarts")) : "-",
          number_of(job, "loss", "%.4f"), number_of(job, "samples_per_second", "%.0f"),
          seconds != job.end() && seconds->is_number() ? duration_text(seconds->get<double>())
                                                       : "-"});
@@ -137,8 +122,8 @@ std::string processes_table(const json& processes) {
   std::vector<row> rows{{"process", "host", "pid", "incarnation"}};
   for (const auto& process : processes)
     rows.push_back({text_of(process, "name"), text_of(process, "host"),
-                    std::to_string(count_of(process, "pid")),
-                    std::to_string(count_of(process, "incarnation"))});
+                    std::to_string(count_in(process, "pid")),
+                    std::to_string(count_in(process, "incarnation"))});
   return "\n" + format_table(rows, {2, 3});
 }
 
@@ -153,11 +138,11 @@ std::string workers_table(const json& jobs) {
   std::vector<row> rows{{"job", "rank", "clock", "clocks/s", "samples/s", "computes", "calls",
                          "waits", "comes last", "late"}};
   for (const auto& job : jobs)
-    for (const auto& worker : list_of(job, "members")) {
+    for (const auto& worker : list_in(job, "members")) {
       if (text_of(job, "state") != "running") continue;
       const auto late = worker.find("late_seconds");
-      rows.push_back({text_of(job, "name"), std::to_string(count_of(worker, "rank")),
-                      std::to_string(count_of(worker, "clock")),
+      rows.push_back({text_of(job, "name"), std::to_string(count_in(worker, "rank")),
+                      std::to_string(count_in(worker, "clock")),
                       number_of(worker, "clocks_per_second", "%.1f"),
                       number_of(worker, "samples_per_second", "%.0f"),
                       share_of(worker, "computes"), share_of(worker, "calls"),
@@ -220,14 +205,15 @@ runtime::expected<std::string> status_text(const std::string& line) {
                    : " is " + text_of(all, "state")) +
               "\n\n" + jobs_table(all["jobs"]) + failures_of(all["jobs"]) +
               workers_table(all["jobs"]);
-  if (const auto& processes = list_of(all, "processes"); !processes.empty())
+  if (const auto& processes = list_in(all, "processes"); !processes.empty())
     text += processes_table(processes);
-  for (const auto& host : list_of(all, "hosts"))
+  for (const auto& host : list_in(all, "hosts"))
     if (const auto state = text_of(host, "state"); state != "up")
       text += "host " + text_of(host, "name") + " is " + state + "\n";
-  for (const auto& wait : list_of(all, "waits"))
-    text += text_of(wait, "waiter") + " has waited " + duration_text(seconds_of(wait)) +
-            " for " + text_of(wait, "awaited") + "\n";
+  for (const auto& wait : list_in(all, "waits"))
+    text += text_of(wait, "waiter") + " has waited " +
+            duration_text(number_in(wait, "seconds")) + " for " + text_of(wait, "awaited") +
+            "\n";
   return text;
 }
 

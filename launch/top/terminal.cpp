@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ncurses.h>
+#include <poll.h>
 #include <string>
+#include <unistd.h>
 #include <utility>
 
 namespace tidegate::launch {
@@ -119,6 +121,9 @@ void terminal::draw(const std::vector<styled_line>& lines) {
 }
 
 terminal::key terminal::wait_for_key(int milliseconds) {
+  // A terminal that is gone would say at once, again and again, that there is no key.
+  pollfd gone{.fd = STDIN_FILENO, .events = 0, .revents = 0};
+  if (::poll(&gone, 1, 0) > 0) return key::quit;
   ::timeout(milliseconds);
   return key_of(::getch());
 }

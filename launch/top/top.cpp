@@ -34,8 +34,8 @@ constexpr auto pause_between_questions = 1s;
 constexpr int key_wait_ms = 200;
 // What is read from the end of files that grow.
 constexpr std::streamoff events_bytes = 8 * 1024;
-constexpr std::streamoff metrics_bytes = 256 * 1024;
-constexpr std::size_t seconds_looked_at = 30;
+constexpr std::streamoff metrics_bytes = 4 * 1024 * 1024;
+constexpr std::size_t seconds_looked_at = 30;  // of each job
 
 // Asks the launcher again and again, on a thread of its own: one that is stopped does not
 // answer, and the screen goes on. The thread is left behind when nobody looks any more.
@@ -99,9 +99,10 @@ std::deque<std::string> tail(const std::string& path, std::streamoff bytes,
   return lines;
 }
 
-std::vector<std::string> reasons(const std::string& run_dir) {
+std::vector<std::string> reasons(const std::string& run_dir, std::size_t jobs) {
   std::stringstream lines;
-  for (const auto& line : tail(run_dir + "/metrics.jsonl", metrics_bytes, seconds_looked_at))
+  for (const auto& line :
+       tail(run_dir + "/metrics.jsonl", metrics_bytes, seconds_looked_at * jobs))
     lines << line << "\n";
   metrics_record record;
   std::vector<std::string> found;
@@ -151,6 +152,10 @@ exit_code show_lines(const std::string& run_dir) {
 struct position {
   top_screen screen;
 
+  void clamp(std::size_t workers) {
+    screen.first_worker = std::min(screen.first_worker, workers);
+  }
+
   void move(terminal::key pressed) {
     using key = terminal::key;
     const auto page = screen.rows / 2;
@@ -179,7 +184,7 @@ runtime::expected<std::optional<std::string>> draw_until_end(const std::string& 
     if (status) {
       if (clock::now() >= look_again_at) {
         look_again_at = clock::now() + pause_between_questions;
-        content.reasons = reasons(run_dir);
+        content.reasons = reasons(run_dir, jobs_of(**status));
         content.events = events(run_dir, at.screen.rows);
       }
       content.status = **status;
@@ -190,6 +195,7 @@ runtime::expected<std::optional<std::string>> draw_until_end(const std::string& 
     } else {
       on.draw({{{"waiting for the launcher in " + run_dir + " to answer", text_style::plain}}});
     }
+    at.clamp(status && *status ? workers_of(**status) : 0);
     const auto pressed = on.wait_for_key(key_wait_ms);
     if (pressed == terminal::key::quit) return std::optional<std::string>();
     at.move(pressed);

@@ -8,8 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/run/json_fields.hpp"
+#include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
+#include "launch/top/worker_rows.hpp"
 
 namespace tidegate::launch {
 
@@ -24,66 +27,6 @@ constexpr std::size_t gap = 2;
 constexpr double stale_seconds = 3;
 // Which are shown, in a third of the rows at most that jobs leave.
 constexpr std::size_t events_most = 5;
-
-std::string text_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-double number_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_number() ? at->get<double>() : 0;
-}
-
-std::uint64_t count_of(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
-}
-
-const json& list_of(const json& from, const char* key) {
-  static const json none = json::array();
-  const auto at = from.find(key);
-  return at != from.end() && at->is_array() ? *at : none;
-}
-
-struct worker_row {
-  std::string job, host;
-  std::uint64_t rank = 0, clock = 0, incarnation = 0;
-  double samples = 0, computes = 0, calls = 0, waits = 0, last = 0, late = 0;
-  bool joined = false, finished = false;
-};
-
-using host_map = std::map<std::string, std::string>;  // by process
-
-std::vector<worker_row> workers_of(const json& status) {
-  host_map hosts;
-  for (const auto& process : list_of(status, "processes"))
-    hosts[text_of(process, "name")] = text_of(process, "host");
-  std::vector<worker_row> rows;
-  for (const auto& job : list_of(status, "jobs")) {
-    if (text_of(job, "state") != "running") continue;
-    const auto name = text_of(job, "name");
-    for (const auto& worker : list_of(job, "members")) {
-      worker_row row;
-      row.job = name;
-      row.rank = count_of(worker, "rank");
-      const auto at = hosts.find("worker-" + name + "-" + std::to_string(row.rank));
-      if (at != hosts.end()) row.host = at->second;
-      row.clock = count_of(worker, "clock");
-      row.incarnation = count_of(worker, "incarnation");
-      row.samples = number_of(worker, "samples_per_second");
-      row.computes = number_of(worker, "computes");
-      row.calls = number_of(worker, "calls");
-      row.waits = number_of(worker, "waits");
-      row.last = number_of(worker, "comes_last");
-      row.late = number_of(worker, "late_seconds");
-      row.joined = worker.value("joined", false);
-      row.finished = worker.value("finished", false);
-      rows.push_back(std::move(row));
-    }
-  }
-  return rows;
-}
 
 std::string percent(double share) {
   return number_text("%.0f%%", 100 * share);
@@ -124,20 +67,22 @@ std::string fitted(const std::string& text, std::size_t width, bool to_the_right
   return to_the_right ? blanks + text : text + blanks;
 }
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-}
-
 void add(styled_line& to, std::string text, text_style style = text_style::plain) {
   to.push_back({std::move(text), style});
 }
 
-// A terminal would obey control characters, which failures and logs may quote.
+// A terminal would obey control characters, which failures and logs may quote. Bytes count as
+// columns, which leaves room where characters have several; none is cut in its middle.
 void cut_to(styled_line& line, std::size_t width) {
+  constexpr unsigned continued_mask = 0xC0U, continued = 0x80U;
   for (auto& piece : line) {
-    std::replace_if(piece.text.begin(), piece.text.end(), is_control, ' ');
-    piece.text.resize(std::min(piece.text.size(), width));
-    width -= piece.text.size();
+    piece.text = printable(piece.text);
+    auto end = std::min(piece.text.size(), width);
+    while (end > 0 && end < piece.text.size() &&
+           (static_cast<unsigned char>(piece.text[end]) & continued_mask) == continued)
+      --end;
+    piece.text.resize(end);
+    width -= end;
   }
   std::erase_if(line, [](const styled_text& piece) { return piece.text.empty(); });
 }
@@ -181,11 +126,11 @@ class screen_text {
 
 void put_heading(const json& status, const top_content& content, screen_text& to) {
   styled_line line;
-  add(line, "cluster " + text_of(status, "cluster"), text_style::heading);
-  add(line, "  " + text_of(status, "state"));
+  add(line, "cluster " + text_in(status, "cluster", ""), text_style::heading);
+  add(line, "  " + text_in(status, "state", ""));
   std::map<std::string, std::size_t> roles;
-  for (const auto& process : list_of(status, "processes")) {
-    const auto name = text_of(process, "name");
+  for (const auto& process : list_in(status, "processes")) {
+    const auto name = text_in(process, "name", "");
     ++roles[name.substr(0, name.find('-'))];
   }
   std::string counts;
@@ -198,23 +143,23 @@ void put_heading(const json& status, const top_content& content, screen_text& to
   if (content.age_seconds >= stale_seconds)
     to.put("the launcher has not answered for " + duration_text(content.age_seconds),
            text_style::bad);
-  for (const auto& host : list_of(status, "hosts"))
-    if (const auto state = text_of(host, "state"); state != "up")
-      to.put("host " + text_of(host, "name") + " is " + state, text_style::bad);
+  for (const auto& host : list_in(status, "hosts"))
+    if (const auto state = text_in(host, "state", ""); state != "up")
+      to.put("host " + text_in(host, "name", "") + " is " + state, text_style::bad);
 }
 
 std::string clock_text(const json& job) {
-  const auto slowest = count_of(job, "clock_slowest");
-  const auto total = count_of(job, "clocks_total");
+  const auto slowest = count_in(job, "clock_slowest");
+  const auto total = count_in(job, "clocks_total");
   return "clock " + std::to_string(slowest) +
          (total == 0 ? "" : " of " + std::to_string(total));
 }
 
 // How far the slowest worker is; nothing where nobody has said how far it goes.
 std::string progress_bar(const json& job, std::size_t width) {
-  const auto total = count_of(job, "clocks_total");
+  const auto total = count_in(job, "clocks_total");
   if (total == 0 || width < bar_columns_least) return "";
-  const auto done = std::min(count_of(job, "clock_slowest"), total);
+  const auto done = std::min(count_in(job, "clock_slowest"), total);
   const auto inner = width - 2;
   const auto full = static_cast<std::size_t>(
       static_cast<double>(done) / static_cast<double>(total) * static_cast<double>(inner));
@@ -222,20 +167,20 @@ std::string progress_bar(const json& job, std::size_t width) {
 }
 
 std::string time_left(const json& job) {
-  const auto total = count_of(job, "clocks_total");
-  const auto slowest = count_of(job, "clock_slowest");
+  const auto total = count_in(job, "clocks_total");
+  const auto slowest = count_in(job, "clock_slowest");
   const auto rates = job.find("last_seconds");
-  const auto rate = rates == job.end() ? 0 : number_of(*rates, "clocks_per_second");
+  const auto rate = rates == job.end() ? 0 : number_in(*rates, "clocks_per_second");
   if (total <= slowest || rate <= 0) return "";
   return "  " + duration_text(static_cast<double>(total - slowest) / rate) + " left";
 }
 
 void put_jobs(const json& status, std::size_t width, screen_text& to) {
-  for (const auto& job : list_of(status, "jobs")) {
-    const auto state = text_of(job, "state");
+  for (const auto& job : list_in(status, "jobs")) {
+    const auto state = text_in(job, "state", "");
     styled_line line;
-    add(line, text_of(job, "name"), text_style::heading);
-    add(line, "  " + text_of(job, "policy") + "  ");
+    add(line, text_in(job, "name", ""), text_style::heading);
+    add(line, "  " + text_in(job, "policy", "") + "  ");
     add(line, state,
         state == "failed" ? text_style::bad
         : state == "done" ? text_style::good
@@ -245,11 +190,11 @@ void put_jobs(const json& status, std::size_t width, screen_text& to) {
     if (rates != job.end() && state == "running")
       add(line, "  " +
                     grouped(static_cast<std::uint64_t>(
-                        std::max(0.0, number_of(*rates, "samples_per_second")))) +
+                        std::max(0.0, number_in(*rates, "samples_per_second")))) +
                     " samples/s");
     if (const auto loss = job.find("loss"); loss != job.end() && loss->is_number())
       add(line, "  loss " + number_text("%.4f", loss->get<double>()));
-    if (const auto restarts = count_of(job, "restarts"); restarts > 0)
+    if (const auto restarts = count_in(job, "restarts"); restarts > 0)
       add(line, "  " + std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts"));
     add(line, time_left(job));
     to.put(std::move(line));
@@ -257,18 +202,28 @@ void put_jobs(const json& status, std::size_t width, screen_text& to) {
       if (auto bar = progress_bar(job, std::min<std::size_t>(width, bar_columns_most));
           !bar.empty())
         to.put(std::move(bar));
-    if (const auto why = text_of(job, "failure"); !why.empty())
+    if (const auto why = text_in(job, "failure", ""); !why.empty())
       to.put_wrapped(why, text_style::bad);
   }
 }
 
+void put_reasons(const std::vector<std::string>& reasons, screen_text& to) {
+  constexpr std::size_t reasons_most = 2;  // the worst come first
+  for (std::size_t i = 0; i < std::min(reasons.size(), reasons_most); ++i)
+    to.put_wrapped(reasons[i], text_style::bad);
+  if (reasons.size() > reasons_most)
+    to.put("and " + std::to_string(reasons.size() - reasons_most) +
+               " more hold it up: tidegate why",
+           text_style::bad);
+}
+
 void put_waits(const json& status, screen_text& to) {
   constexpr std::size_t waits_most = 3;
-  const auto& waits = list_of(status, "waits");
+  const auto& waits = list_in(status, "waits");
   for (std::size_t i = 0; i < std::min(waits.size(), waits_most); ++i)
-    to.put_wrapped(text_of(waits[i], "waiter") + " has waited " +
-                       duration_text(number_of(waits[i], "seconds")) + " for " +
-                       text_of(waits[i], "awaited"),
+    to.put_wrapped(text_in(waits[i], "waiter", "") + " has waited " +
+                       duration_text(number_in(waits[i], "seconds")) + " for " +
+                       text_in(waits[i], "awaited", ""),
                    text_style::bad);
   if (waits.size() > waits_most)
     to.put("and " + std::to_string(waits.size() - waits_most) + " more wait");
@@ -367,7 +322,7 @@ runtime::expected<std::vector<styled_line>> top_lines(const top_content& content
   screen_text text(screen);
   put_heading(status, content, text);
   put_jobs(status, screen.columns, text);
-  for (const auto& reason : content.reasons) text.put_wrapped(reason, text_style::bad);
+  put_reasons(content.reasons, text);
   put_waits(status, text);
   const auto events = std::min({content.events.size(), events_most, text.left() / 3});
   const auto tail = events == 0 ? 0 : events + 1;
@@ -380,14 +335,22 @@ runtime::expected<std::vector<styled_line>> top_lines(const top_content& content
   return text.take();
 }
 
+std::size_t jobs_of(const std::string& status_line) {
+  return list_in(json::parse(status_line, nullptr, false), "jobs").size();
+}
+
+std::size_t workers_of(const std::string& status_line) {
+  return workers_of(json::parse(status_line, nullptr, false)).size();
+}
+
 std::string event_text(const std::string& line) {
   const auto event = json::parse(line, nullptr, false);
   if (!event.is_object()) return "";
-  const auto time = text_of(event, "time");  // "2026-11-29T08:27:17.617Z"
+  const auto time = text_in(event, "time", "");  // "2026-11-29T08:27:17.617Z"
   constexpr std::size_t time_at = 11, time_size = 8;
   if (time.size() < time_at + time_size) return "";
-  return time.substr(time_at, time_size) + " " + text_of(event, "what") + "  " +
-         text_of(event, "detail");
+  return time.substr(time_at, time_size) + " " + text_in(event, "what", "") + "  " +
+         text_in(event, "detail", "");
 }
 
 }  // namespace tidegate::launch

@@ -44,6 +44,10 @@ struct top_screen {
 runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
                                                       const top_screen& screen);
 
+// Returns how many jobs and how many workers a status has; 0 of anything else.
+std::size_t jobs_of(const std::string& status_line);
+std::size_t workers_of(const std::string& status_line);
+
 // "13:02:11 worker_lost job rank 1: ..." of a line of events.jsonl; empty of anything else.
 std::string event_text(const std::string& line);
 

@@ -68,15 +68,16 @@ class Monitor(ClusterTest):
         self.assertEqual(status["jobs"][0]["name"], "job")
         self.ask_prometheus(run)
         self.cancel(run)
-        with self.assertRaises(OSError):
+        with self.assertRaises(urllib.error.URLError) as gone:
             get(f"http://{self.address}/metrics")
+        self.assertIsInstance(gone.exception.reason, ConnectionRefusedError)
 
     def ask_prometheus(self, run):
         """A server of its own, which scrapes what it is told, and is asked what it has got."""
         config = run.run_dir / "prometheus.yml"
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s"},
-            "scrape_configs": [{"job_name": "tidegate", "static_configs": [{"targets": [self.address]}]}]}))
+            "scrape_configs": [{"job_name": "tidegate", "honor_labels": True, "static_configs": [{"targets": [self.address]}]}]}))
         port = free_port()
         server = subprocess.Popen(["prometheus", f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}",
                                    f"--storage.tsdb.path={run.run_dir}/tsdb", "--log.level=warn"],
@@ -91,6 +92,7 @@ class Monitor(ClusterTest):
 
             clocks = wait_until(lambda: len(values("tidegate_clock")) == 2 and values("tidegate_clock"), 60, "two workers")
             self.assertEqual(sorted(clock["metric"]["rank"] for clock in clocks), ["0", "1"])
+            self.assertEqual({clock["metric"]["job"] for clock in clocks}, {"job"})
             self.assertEqual(values("up")[0]["value"][1], "1")
             wait_until(lambda: values("rate(tidegate_worker_seconds_total[5s])"), 30, "a rate of a counter")
         finally:
@@ -190,13 +192,14 @@ class Top(Monitor):
         self.assertIn("cluster e2e has ended, exit code 1", screen.text)
 
     def test_where_output_is_no_terminal(self):
-        run = self.start(["workload", 300, 5000, "exchange"])
-        shown = tidegate("top", run.run_dir)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        self.assertIn("cluster e2e is running\n", shown.stdout)
-        self.assertIn("cluster e2e has ended, exit code 0\n", shown.stdout)
-        self.assertNotIn("\x1b", shown.stdout)
-        self.assertEqual(run.wait(30), 0)
+        run = self.start()
+        shown = subprocess.Popen([BIN / "tidegate", "top", run.run_dir], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(shown.stdout.readline(), "cluster e2e is running\n")
+        self.cancel(run)
+        text = shown.communicate(timeout=30)[0]
+        self.assertEqual(shown.returncode, 0, text)
+        self.assertIn("cluster e2e has ended, exit code 1\n", text)
+        self.assertNotIn("\x1b", text)
         nothing = tidegate("top", run.run_dir.parent / "none")
         self.assertEqual(nothing.returncode, 1)
         self.assertIn("no launcher lives in", nothing.stderr)

@@ -153,6 +153,7 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
       {"slow: {worker-j-7: {}}", "there is no process worker-j-7; did you mean worker-j-0?"},
       {"slow: {shard-0: {factor: 2}}",
        "faults.slow.shard-0.factor: is of a process that is no worker"},
+      {"slow: {coordinator-0: {link_delay: 5ms}}", "faults.slow.coordinator-0.link_delay"},
       {"slow: {worker-j-0: {factor: 0.5}}", "faults.slow.worker-j-0.factor"},
       {"slow: {worker-j-0: {from: 4, until: 4}}", "faults.slow.worker-j-0.until"},
       {"slow: {worker-j-0: 3}", "faults.slow.worker-j-0 is a plain value"},
@@ -181,8 +182,8 @@ TEST(write_yaml, keeps_where_the_monitor_listens) {
   EXPECT_FALSE(parse_cluster(with_job(""), "c.yaml", {})->monitor);
   for (const auto* wrong :
        {"{address: 9464}", "{address: 127.0.0.1}", "{address: here:80}",
-        "{address: 127.0.0.1:65536}", "{address: '::1:80'}", "{address: 0.0.0.0:80}",
-        "{key_file: key}", "{adress: 127.0.0.1:1}", "[]"})
+        "{address: 127.0.0.1:65536}", "{address: '::1:80'}", "{address: '::0'}",
+        "{address: 0.0.0.0:80}", "{key_file: key}", "{adress: 127.0.0.1:1}", "[]"})
     EXPECT_FALSE(parse_cluster(with_job("") + "monitor: " + wrong + "\n", "c.yaml", {}))
         << wrong;
 }

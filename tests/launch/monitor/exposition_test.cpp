@@ -41,6 +41,24 @@ TEST(exposition, is_openmetrics) {
             "# EOF\n");
 }
 
+TEST(exposition, marks_what_only_informs) {
+  const auto text_in = [](exposition_format format) {
+    exposition text(format);
+    text.family("x", metric_kind::info, "X");
+    text.sample({{"of",
+                  "a\xff"
+                  "b"}},
+                1);
+    return text.finish();
+  };
+  EXPECT_EQ(text_in(exposition_format::prometheus),
+            "# HELP x_info X\n# TYPE x_info gauge\nx_info{of=\"a\xEF\xBF\xBD"
+            "b\"} 1\n");
+  EXPECT_EQ(text_in(exposition_format::openmetrics),
+            "# HELP x X\n# TYPE x info\nx_info{of=\"a\xEF\xBF\xBD"
+            "b\"} 1\n# EOF\n");
+}
+
 TEST(exposition, writes_values_that_are_not_finite) {
   exposition text(exposition_format::prometheus);
   text.family("x", metric_kind::gauge, "X");

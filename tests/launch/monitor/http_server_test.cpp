@@ -85,8 +85,11 @@ TEST_F(http_server_test, answers_with_documents_and_says_what_is_none) {
   EXPECT_THAT(get("/metricsx"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(get("/../../etc/passwd"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(ask("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n"),
-              testing::Not(HasSubstr("200 OK")));
+              StartsWith("HTTP/1.1 405"));
   EXPECT_EQ(reads, 1);
+  const auto head = ask("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(head, testing::Not(HasSubstr("accept:")));
 }
 
 TEST_F(http_server_test, answers_nobody_in_the_name_of_another_host) {
@@ -114,6 +117,20 @@ TEST_F(http_server_test, wants_its_key) {
       StartsWith("HTTP/1.1 200"));
 }
 
+// The library would keep all of it in memory, and answer each range.
+TEST_F(http_server_test, lets_little_of_a_request_through) {
+  listen(key);
+  const auto authorized = "Authorization: Bearer " + key + "\r\n";
+  const auto ranged = get("/metrics", authorized + "Range: bytes=0-,0-,0-\r\n");
+  EXPECT_THAT(ranged, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(ranged, testing::Not(HasSubstr("multipart")));
+  EXPECT_THAT(get("/metrics", "X: " + std::string(20'000, 'x') + "\r\n" + authorized),
+              StartsWith("HTTP/1.1 431"));
+  std::string many;
+  for (int i = 0; i < 3000; ++i) many += "a: b\r\n";
+  EXPECT_THAT(get("/metrics", many + authorized), StartsWith("HTTP/1.1 431"));
+}
+
 TEST_F(http_server_test, survives_what_is_no_request) {
   listen();
   EXPECT_THAT(get("/" + std::string(100'000, 'x')), testing::Not(HasSubstr("200 OK")));
@@ -122,12 +139,24 @@ TEST_F(http_server_test, survives_what_is_no_request) {
   EXPECT_THAT(get("/metrics"), HasSubstr("200 OK"));
 }
 
-// More of them than it has threads and room, and each is let go in the end.
+// More than it has threads for: each is let go in the end.
 TEST_F(http_server_test, goes_on_beside_connections_that_say_nothing) {
   listen();
   std::vector<unique_fd> silent;
   for (int i = 0; i < 6; ++i) silent.push_back(connection());
   EXPECT_THAT(get("/metrics"), HasSubstr("200 OK"));
+}
+
+// More than it has threads and room for, silent or slow.
+TEST_F(http_server_test, ends_whatever_is_under_way) {
+  listen();
+  std::vector<unique_fd> others;
+  for (int i = 0; i < 60; ++i) {
+    others.push_back(connection());
+    if (i % 2 == 0) ::send(others.back().get(), "GET /metr", 9, MSG_NOSIGNAL);
+  }
+  server.reset();
+  for (const auto& other : others) EXPECT_EQ(read_all(other.get()), "");
 }
 
 TEST_F(http_server_test, answers_many_at_once) {

@@ -62,7 +62,6 @@ TEST(metrics_text, has_what_the_launcher_knows) {
         "tidegate_worker_seconds_total{job=\"mlp\",rank=\"1\",activity=\"waits\"} 2.5\n",
         "tidegate_last_arrivals_total{job=\"mlp\",rank=\"1\"} 20\n",
         "tidegate_late_seconds_total{job=\"mlp\",rank=\"1\"} 0.5\n",
-        "tidegate_loss{job=\"mlp\"} 0.5\n",
         "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",
         "tidegate_worker_restarts_total{job=\"mlp\"} 1\n",
         "tidegate_process_incarnation{process=\"worker-mlp-1\",role=\"worker\",host=\"blue\"} "
@@ -73,11 +72,33 @@ TEST(metrics_text, has_what_the_launcher_knows) {
     EXPECT_THAT(text, HasSubstr(sample));
 }
 
+TEST(metrics_text, says_nothing_where_nothing_is_known) {
+  auto run = one_job();
+  auto& job = run.jobs[0].status;
+  auto text = metrics_text(run, exposition_format::prometheus);
+  EXPECT_THAT(text, Not(HasSubstr("tidegate_samples_total{job=\"mlp\",rank=\"0\"}")))
+      << "a coordinator that has come back knows less than the one before";
+  EXPECT_THAT(text, Not(HasSubstr("tidegate_worker_seconds_total{job=\"mlp\",rank=\"0\"")));
+  EXPECT_THAT(text, Not(HasSubstr("tidegate_loss{"))) << "nobody has reported one";
+  EXPECT_THAT(text, Not(HasSubstr("tidegate_checkpoint_clock{")));
+  job.samples = 1;
+  job.checkpoints = 1;
+  job.changes = {{.rank = 1, .clock = 7, .joins = false}};
+  text = metrics_text(run, exposition_format::prometheus);
+  EXPECT_THAT(text, HasSubstr("tidegate_loss{job=\"mlp\"} 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("tidegate_checkpoint_clock{job=\"mlp\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rank=\"1\""))) << "it has left";
+  job.metrics["loss"] = 0.125;
+  EXPECT_THAT(metrics_text(run, exposition_format::prometheus),
+              HasSubstr("tidegate_loss{job=\"mlp\"} 0.125\n"));
+}
+
 TEST(metrics_text, is_whole_before_anything_is_known) {
   for (const auto format : {exposition_format::prometheus, exposition_format::openmetrics}) {
     const auto text = metrics_text({}, format);
     EXPECT_THAT(text, HasSubstr("# TYPE tidegate_clock gauge\n"));
     EXPECT_THAT(text, Not(HasSubstr("tidegate_clock{")));
+    EXPECT_THAT(text, Not(HasSubstr("=\"\"")));
   }
 }
 

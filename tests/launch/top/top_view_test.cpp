@@ -113,6 +113,24 @@ TEST(top_view, scrolls_and_sorts_what_has_no_room) {
   EXPECT_THAT(lines[4], StartsWith("   2   100%"));
 }
 
+TEST(top_view, leaves_room_beside_many_reasons) {
+  const top_content content{.status = status_line(slow_worker()),
+                            .reasons = std::vector<std::string>(9, "job mlp: a reason")};
+  const auto lines = shown(content, {.columns = 80, .rows = 24});
+  EXPECT_THAT(lines, Contains("and 7 more hold it up: tidegate why"));
+  EXPECT_THAT(lines, Contains(StartsWith("   2   100%")));
+}
+
+TEST(top_view, leaves_out_ranks_that_have_left) {
+  auto run = slow_worker();
+  run.jobs[0].status.changes = {{.rank = 2, .clock = 7, .joins = false}};
+  EXPECT_THAT(shown({.status = status_line(run)}, {.columns = 80, .rows = 24}),
+              Not(Contains(StartsWith("   2 "))));
+  EXPECT_EQ(workers_of(status_line(run)), 3U);
+  EXPECT_EQ(jobs_of(status_line(run)), 1U);
+  EXPECT_EQ(workers_of("{"), 0U);
+}
+
 TEST(top_view, says_what_is_wrong) {
   auto run = slow_worker();
   run.jobs[0].status.members[1].joined = false;

@@ -1,0 +1,22 @@
+// Workers of jobs that run, as rows of a table. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace tidegate::launch {
+
+struct worker_row {
+  std::string job, host;
+  std::uint64_t rank = 0, clock = 0, incarnation = 0;
+  double samples = 0, computes = 0, calls = 0, waits = 0, last = 0, late = 0;
+  bool joined = false, finished = false;
+};
+
+// Returns those of all jobs of a status, without ranks that have left.
+std::vector<worker_row> workers_of(const nlohmann::json& status);
+
+}  // namespace tidegate::launch
