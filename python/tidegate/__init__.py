@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from . import data as data
     from . import filters as filters
     from ._rows import RowTable as RowTable
+    from ._run import Run as Run
     from ._session import Session as Session
     from ._session import await_place as await_place
     from ._session import session as session
@@ -91,6 +92,7 @@ _HOMES = {
                  "cosine_decay", "from_plugin", "ftrl", "group_adagrad", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "sgd",
                  "step_decay", "uniform", "warm_up"],
     "_rows": ["RowTable"],
+    "_run": ["Run"],
     "_session": ["Session", "await_place", "session"],
     "_state": ["State"],
     "_table": ["Pending", "Table"],
@@ -101,7 +103,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlreadyExistsError", "CancelledError", "CorruptError", "DeviceArray", "InvalidArgumentError",
     "InvalidViewError", "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
-    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Schedule",
+    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "RowTable", "Run", "Schedule",
     "Segment", "Session", "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
     "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "from_plugin", "ftrl", "group_adagrad",
     "launch", "momentum", "nesterov", "proximal", "pushed", "rowwise_adagrad", "session", "sgd", "spawn", "step_decay",

@@ -1,0 +1,89 @@
+"""tidegate.Run: what a notebook gets of a run that has ended, and of one that goes on."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tidegate
+
+
+def slow(clocks: int) -> None:
+    import time
+
+    with tidegate.session() as s:
+        w = s.table("w", 1000, optimizer=tidegate.sgd(0.1))
+        while s.now < clocks:
+            time.sleep(0.03 if s.rank == 1 else 0.01)
+            w.grad[:] = 1
+            s.exchange()
+            s.report(samples=(s.now + 1) * 32, loss=1.0 / (s.now + 1))
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tidegate.Run:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    tidegate.spawn(slow, workers=3, args=(120,), run_dir=folder, follow=False, set={"jobs.slow.checkpoint": "{every: 50 clocks}"})
+    return tidegate.Run(folder)
+
+
+def test_columns_of_jobs_and_workers(ended: tidegate.Run) -> None:
+    jobs, workers = ended.jobs(), ended.workers()
+    assert {len(column) for column in jobs.values()} == {len(jobs["time"])} and len(jobs["time"]) >= 2
+    assert {len(column) for column in workers.values()} == {3 * len(jobs["time"])}
+    assert set(jobs["job"]) == {"slow"} and workers["rank"][:3] == [0, 1, 2]
+    assert jobs["clock_slowest"] == sorted(jobs["clock_slowest"]) and jobs["clock_slowest"][-1] <= 120
+    assert timedelta() < jobs["time"][-1] - jobs["time"][0] < timedelta(minutes=5)
+    last = [share for share, rank in zip(workers["comes_last"], workers["rank"]) if rank == 1][-1]
+    assert last > 0.5, "the others wait for it"
+
+
+def test_who_is_slow_and_what_has_happened(ended: tidegate.Run) -> None:
+    [found] = ended.why()
+    assert [(worker["rank"], worker["because"]) for worker in found["held_up_by"]] == [(1, "computes")]
+    assert ended.status()["state"] == "ended" and ended.status()["exit_code"] == 0
+    events = ended.events()
+    assert events["what"].count("worker_joined") == 3 and "checkpoint" in events["what"]
+    assert "control plane" in ended.log("coordinator-0")
+    assert repr(ended) == f"Run({str(ended.folder)!r})"
+
+
+def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Path) -> None:
+    with pytest.raises(tidegate.NotFoundError, match="is no run folder"):
+        tidegate.Run(tmp_path)
+    for name in ("shard-9", "../events", ""):
+        with pytest.raises(tidegate.NotFoundError, match="there are: coordinator-0"):
+            ended.log(name)
+    (tmp_path / "cluster.yaml").write_text("cluster: {}\n")
+    empty = tidegate.Run(tmp_path)
+    assert empty.jobs()["time"] == [] and empty.events()["what"] == []
+    with pytest.raises(tidegate.UnavailableError, match="no launcher lives"):
+        empty.status()
+    (tmp_path / "metrics.jsonl").write_text('{"version": 1, "unix\n' + json.dumps({"version": 7}) + "\n")
+    with pytest.raises(tidegate.UnavailableError, match="another version of Tidegate: 7"):
+        empty.workers()
+
+
+def test_a_table_of_pandas(ended: tidegate.Run) -> None:
+    pandas: Any = pytest.importorskip("pandas", reason="scripts/python-packages-notebook has it")
+    table = pandas.DataFrame(ended.workers())
+    assert str(table["time"].dtype).startswith("datetime64[ns")
+    slowest = table.groupby("rank")["computes"].mean().idxmax()
+    assert slowest == 1
+
+
+def test_a_picture(ended: tidegate.Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="scripts/python-packages-notebook has it")
+    figure = ended.plot()
+    figure.savefig(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    speed, late, loss, shares = figure.axes
+    assert len(speed.get_lines()[0].get_xdata()) == len(ended.jobs()["time"])
+    heights = [sum(line.get_ydata()) for line in late.get_lines()[:3]]
+    assert heights.index(max(heights)) == 1, "worker 1 is late"
+    assert len(loss.get_lines()) >= 1 and len(shares.patches) == 9
+    with pytest.raises(tidegate.NotFoundError, match="say which job"):
+        ended.plot("none")

@@ -1,0 +1,175 @@
+"""A run as a notebook looks at it: its metrics and events as columns, and pictures of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Iterator, Optional, Union
+
+from ._program import path_of_program
+from .errors import NotFoundError, UnavailableError
+
+_OF_JOB = ("clock_slowest", "clock_fastest", "samples", "loss", "restarts", "seconds", "clocks_per_second",
+           "samples_per_second")
+_OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second", "computes", "calls", "waits",
+              "comes_last", "late_seconds")
+_VERSION = 1
+
+
+class Run:
+    """A run folder, of a run that goes on or has ended.
+
+    What it returns as columns is a dict of lists of one length: ``pandas.DataFrame(run.workers())`` is a table. Nothing
+    is kept between calls, so that of a run that goes on each call has what is there by then. Pictures need matplotlib.
+    Raises NotFoundError if the folder is not of a run.
+    """
+
+    def __init__(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "cluster.yaml").is_file():
+            raise NotFoundError(f"{self.folder} is no run folder: it has no cluster.yaml")
+
+    def __repr__(self) -> str:
+        return f"Run({os.fspath(self.folder)!r})"
+
+    def status(self) -> "dict[str, Any]":
+        """Returns what ``tidegate status --json`` says. Raises UnavailableError if neither a launcher lives nor a result is there."""
+        return self._ask("status")[0]
+
+    def why(self, last: Optional[int] = None) -> "list[dict[str, Any]]":
+        """Returns which workers each job waits for, and why, as ``tidegate why --json`` says it; `last`: of so many clocks.
+
+        Raises UnavailableError if there are no metrics yet.
+        """
+        return self._ask("why", *([] if last is None else ["--last", str(last)]))
+
+    def jobs(self) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each job and second: ``time``, ``job``, and what metrics.jsonl has of the job."""
+        names = ("time", "job", *_OF_JOB)
+        return _columns(names, ((_time(line), line["job"], *(line.get(name) for name in _OF_JOB)) for line in self._metrics()))
+
+    def workers(self) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each job, second and worker: ``time``, ``job``, ``rank``, and what metrics.jsonl
+        has of the worker."""
+        names = ("time", "job", "rank", *_OF_WORKER)
+        return _columns(names, ((_time(line), line["job"], worker["rank"], *(worker.get(name) for name in _OF_WORKER))
+                                for line in self._metrics() for worker in line["workers"]))
+
+    def events(self) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each event: ``time``, ``what``, ``detail``."""
+        return _columns(("time", "what", "detail"),
+                        ((_time(line), line["what"], line["detail"]) for line in _lines(self.folder / "events.jsonl")))
+
+    def log(self, process: str) -> str:
+        """Returns what a process has written, as ``worker-mlp-0`` or ``shard-1``. Raises NotFoundError if there is no such log."""
+        path = self.folder / "logs" / f"{process}.log"
+        if Path(process).name != process or not path.is_file():
+            known = ", ".join(sorted(log.stem for log in (self.folder / "logs").glob("*.log")))
+            raise NotFoundError(f"no process {process!r} has written in {self.folder}; there are: {known}")
+        return path.read_text(errors="replace")
+
+    def plot(self, job: Optional[str] = None) -> Any:
+        """Returns a matplotlib figure of a job, the only one if none is named.
+
+        Over time: clocks a second; by how much each worker came last, a clock; the loss; deaths and checkpoints are marked.
+        By worker: where its time went.
+        """
+        from matplotlib.figure import Figure
+
+        workers, jobs, events = self.workers(), self.jobs(), self.events()
+        names = sorted(set(jobs["job"]))
+        if job is None and len(names) == 1:
+            job = names[0]
+        if job not in names:
+            raise NotFoundError(f"say which job: {self.folder} has metrics of {', '.join(names) or 'none'}")
+        figure = Figure(figsize=(9, 10), layout="constrained")
+        figure.suptitle(f"job {job} of {self.folder.name}")
+        speed, late, loss, shares = figure.subplots(4, 1)
+        of_job = _rows_of(jobs, job)
+        times = [row["time"] for row in of_job]
+        speed.plot(times, [row["clocks_per_second"] for row in of_job])
+        speed.set_ylabel("clocks/s")
+        loss.plot(times, [row["loss"] for row in of_job])
+        loss.set_ylabel("loss")
+        by_rank: "dict[int, list[dict[str, Any]]]" = {}
+        for row in _rows_of(workers, job):
+            by_rank.setdefault(row["rank"], []).append(row)
+        for rank, rows in sorted(by_rank.items()):
+            late.plot([row["time"] for row in rows], [1e3 * (row["late_seconds"] or 0) * (row["comes_last"] or 0) for row in rows],
+                      label=f"worker {rank}")
+        late.set_ylabel("late, ms a clock")
+        ranks = sorted(by_rank)
+        bottom = [0.0] * len(ranks)
+        for name in ("computes", "calls", "waits"):
+            heights = [_mean([row[name] for row in by_rank[rank]]) for rank in ranks]
+            shares.bar(ranks, heights, bottom=bottom, label=name)
+            bottom = [below + height for below, height in zip(bottom, heights)]
+        shares.set_ylabel("share of the time")
+        shares.set_xlabel("worker")
+        shares.set_xticks(ranks if len(ranks) <= 32 else [])
+        colors = {"process_died": "tab:red", "checkpoint": "tab:gray"}
+        for axes in (speed, late, loss):
+            if axes is not speed:
+                axes.sharex(speed)
+            for time, what in zip(events["time"], events["what"]):
+                if what in colors and times and times[0] <= time <= times[-1]:
+                    axes.axvline(time, color=colors[what], linewidth=0.8, linestyle=":")
+        if len(ranks) <= 16:
+            late.legend(loc="upper left", ncols=4, fontsize="small")
+        shares.legend(loc="upper left", ncols=3, fontsize="small")
+        return figure
+
+    def _ask(self, command: str, *options: str) -> "list[dict[str, Any]]":
+        done = subprocess.run([path_of_program(), command, os.fspath(self.folder), "--json", *options], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UnavailableError(done.stderr.strip())
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def _metrics(self) -> "Iterator[dict[str, Any]]":
+        # The first is there where the other has grown too large.
+        for name in ("metrics.1.jsonl", "metrics.jsonl"):
+            for line in _lines(self.folder / name):
+                if line.get("version") != _VERSION:
+                    raise UnavailableError(f"{self.folder / name} is of another version of Tidegate: "
+                                           f"{line.get('version')}, and this one reads {_VERSION}")
+                yield line
+
+
+def _lines(path: Path) -> "Iterator[dict[str, Any]]":
+    """The objects of a file of lines, but for those that are not whole."""
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        return
+    for line in text.splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _time(line: "dict[str, Any]") -> datetime:
+    happened = line.get("happened_ns", line["unix_ns"])
+    return datetime.fromtimestamp(happened / 1e9, timezone.utc)
+
+
+def _columns(names: "tuple[str, ...]", rows: "Iterator[tuple[Any, ...]]") -> "dict[str, list[Any]]":
+    columns: "dict[str, list[Any]]" = {name: [] for name in names}
+    for row in rows:
+        for name, value in zip(names, row):
+            columns[name].append(value)
+    return columns
+
+
+def _rows_of(columns: "dict[str, list[Any]]", job: str) -> "list[dict[str, Any]]":
+    return [row for row in (dict(zip(columns, values)) for values in zip(*columns.values())) if row["job"] == job]
+
+
+def _mean(values: "list[Any]") -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0
