@@ -103,7 +103,10 @@ status session_impl::compute_longer() {
       runtime::steady_now() + static_cast<std::int64_t>(slow_.pause_ns(clock_, computed_ns()));
   for (auto left = until - runtime::steady_now(); left > 0;
        left = until - runtime::steady_now()) {
-    if (parts_.interrupted()) return interrupt_check::status_of("pausing");
+    if (parts_.interrupted()) {
+      slow_.went_on(computed_ns());
+      return interrupt_check::status_of("pausing");
+    }
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(
         std::chrono::nanoseconds(left), interrupt_check::interval));
   }

@@ -12,6 +12,7 @@
 #include "launch/run/control_socket.hpp"
 #include "launch/run/json_fields.hpp"
 #include "launch/text/files.hpp"
+#include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
 
@@ -56,19 +57,20 @@ using row = std::vector<std::string>;
 void add_rows(const known_run& run, std::vector<row>& to) {
   const auto jobs =
       run.result.is_null() ? json::array() : run.result.value("jobs", json::array());
-  if (jobs.empty()) to.push_back({run.path, run.state, "-", "-", "-", "-", "-"});
+  if (jobs.empty()) to.push_back({printable(run.path), run.state, "-", "-", "-", "-", "-"});
   for (const auto& job : jobs) {
     if (!job.is_object()) continue;
     const auto clocks = job.find("clocks");
     const auto seconds = job.find("wall_seconds");
-    to.push_back({run.path, text_in(job, "state"), text_in(job, "name"), text_in(job, "policy"),
+    to.push_back({printable(run.path), printable(text_in(job, "state")),
+                  printable(text_in(job, "name")), printable(text_in(job, "policy")),
                   clocks != job.end() && clocks->is_number_unsigned()
                       ? std::to_string(clocks->get<std::uint64_t>())
                       : "-",
                   seconds != job.end() && seconds->is_number()
                       ? duration_text(seconds->get<double>())
                       : "-",
-                  text_in(job, "parameters_sha256").substr(0, hash_shown)});
+                  printable(text_in(job, "parameters_sha256")).substr(0, hash_shown)});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "launch/cli/logs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,7 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t lines_of_each = 10;
-constexpr int look_again_ms = 500;  // for new logs, and whether the run has ended
+constexpr std::uint64_t lines_most = 10'000'000;  // of which the beginnings are kept
+// For new logs, and whether the run has ended.
+constexpr std::chrono::milliseconds look_again{500};
 
 exit_code no_logs(const std::string& why) {
   std::cerr << "tidegate logs: " << why << "\n";
@@ -41,6 +44,7 @@ std::vector<std::string> writers(const std::string& run_dir) {
 // nobody follows.
 std::uint64_t print_last(const std::string& path, std::uint64_t lines, bool follows) {
   std::ifstream file(path, std::ios::binary);
+  lines = std::min(lines, lines_most);
   std::vector<std::uint64_t> begins{0};  // of the last lines, and of what comes after them
   std::uint64_t at = 0;
   std::vector<char> bytes(64 * 1024);
@@ -69,18 +73,23 @@ std::uint64_t print_last(const std::string& path, std::uint64_t lines, bool foll
 }
 
 exit_code follow(const command_line& line, log_follower& follower) {
-  for (;;) {
+  using clock = std::chrono::steady_clock;
+  auto look_at = clock::now();
+  for (bool lives = true;;) {
     // Looked at before the lines are read, so that none is missed at the end.
-    const bool lives = has_launcher(line.file);
-    if (line.process.empty())
-      for (const auto& name : writers(line.file))
-        follower.follow(log_path(line.file, name), name, 0);
+    if (clock::now() >= look_at) {
+      look_at = clock::now() + look_again;
+      lives = has_launcher(line.file);
+      if (line.process.empty())
+        for (const auto& name : writers(line.file))
+          follower.follow(log_path(line.file, name), name, 0);
+    }
     for (const auto& text : lives ? follower.take_lines() : follower.take_rest())
       std::cout << text << "\n";
     std::cout << std::flush;
     if (!lives || !std::cout) return exit_code::done;
     pollfd grown{.fd = follower.fd(), .events = POLLIN, .revents = 0};
-    (void)::poll(&grown, 1, look_again_ms);
+    (void)::poll(&grown, 1, static_cast<int>(look_again.count()));
   }
 }
 
@@ -100,7 +109,7 @@ exit_code show_logs(const command_line& line) {
   auto follower = log_follower::in(line.file + "/logs");
   if (line.follow && !follower) return no_logs(follower.error().message());
   const bool wants_all = line.all_lines || (!line.process.empty() && !line.lines);
-  const auto most = wants_all ? ~std::uint64_t{0} / 2 : line.lines.value_or(lines_of_each);
+  const auto most = wants_all ? lines_most : line.lines.value_or(lines_of_each);
   for (const auto& name : names) {
     if (names.size() > 1) std::cout << "==> " << name << " <==\n";
     const auto path = log_path(line.file, name);

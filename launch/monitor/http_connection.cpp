@@ -30,6 +30,16 @@ bool is_let_through(std::string_view line) {
   });
 }
 
+// The library ends lines at a bare LF, too: what is one line here would be several there.
+bool is_in_lines(std::string_view head) {
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    if (head[i] == '\0') return false;
+    if (head[i] == '\n' && (i == 0 || head[i - 1] != '\r')) return false;
+    if (head[i] == '\r' && (i + 1 == head.size() || head[i + 1] != '\n')) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool http_connection::wait_for(short events) const {
@@ -37,7 +47,8 @@ bool http_connection::wait_for(short events) const {
   if (left_ns <= 0) return false;
   pollfd ready{.fd = socket_, .events = events, .revents = 0};
   constexpr std::int64_t ns_per_ms = 1'000'000;
-  return ::poll(&ready, 1, static_cast<int>(left_ns / ns_per_ms) + 1) > 0 || errno == EINTR;
+  const int found = ::poll(&ready, 1, static_cast<int>(left_ns / ns_per_ms) + 1);
+  return found > 0 || (found < 0 && errno == EINTR);
 }
 
 bool http_connection::read_head(std::string& head) {
@@ -59,6 +70,11 @@ bool http_connection::read_head(std::string& head) {
 bool http_connection::read_request() {
   std::string head;
   if (!read_head(head)) return false;
+  head.resize(head.find(head_end) + head_end.size());  // what follows is a body
+  if (!is_in_lines(head)) {
+    refuse("400 Bad Request");
+    return false;
+  }
   if (!head.starts_with("GET ") && !head.starts_with("HEAD ")) {
     refuse("405 Method Not Allowed");
     return false;

@@ -12,6 +12,7 @@
 #include <span>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -41,12 +42,18 @@ constexpr int http_forbidden = 403;
 class connection_queue final : public httplib::TaskQueue {
  public:
   explicit connection_queue(std::function<void()> begun) {
-    for (std::size_t i = 0; i < threads_most; ++i)
-      threads_.push_back(runtime::start_service_thread([this] { serve(); }));
+    // Fewer where the system has no more.
+    try {
+      for (std::size_t i = 0; i < threads_most; ++i)
+        threads_.push_back(runtime::start_service_thread([this] { serve(); }));
+    } catch (const std::system_error&) {
+      has_no_thread_ = threads_.empty();
+    }
     begun();
   }
 
   void enqueue(std::function<void()> serve_one) override {
+    if (has_no_thread_) return serve_one();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.size() < connections_waiting_most; });
     waiting_.push_back(std::move(serve_one));
@@ -82,6 +89,7 @@ class connection_queue final : public httplib::TaskQueue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   bool is_over_ = false;
+  bool has_no_thread_ = false;
   std::vector<std::thread> threads_;
 };
 
@@ -279,10 +287,12 @@ runtime::expected<std::string> read_monitor_key(const std::string& path) {
   auto key = first == std::string::npos
                  ? std::string()
                  : text->substr(first, text->find_last_not_of(blanks) - first + 1);
-  if (key.size() < key_bytes_least || key.find_first_of(blanks) != std::string::npos)
+  // The library takes "%41" for "A".
+  if (key.size() < key_bytes_least ||
+      key.find_first_of(std::string(blanks) + "%") != std::string::npos)
     return runtime::fail(errc::invalid_argument,
                          path + ": a key of " + std::to_string(key_bytes_least) +
-                             " characters or more is wanted, in one word");
+                             " characters or more is wanted, in one word and without %");
   return key;
 }
 

@@ -36,6 +36,11 @@ sockaddr_un address_in(int folder) {
   return address;
 }
 
+bool has_left(int asker) {
+  pollfd state{.fd = asker, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 unique_fd open_folder(const std::string& path) {
   return unique_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -63,7 +68,7 @@ control_socket::~control_socket() {
 void control_socket::add_to(std::vector<pollfd>& fds) const {
   if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [number, caller] : clients_) {
-    if (!caller.asked) fds.push_back({caller.fd.get(), POLLIN, 0});
+    fds.push_back({caller.fd.get(), static_cast<short>(caller.asked ? POLLRDHUP : POLLIN), 0});
     if (!caller.unsent.empty()) fds.push_back({caller.fd.get(), POLLOUT, 0});
   }
 }
@@ -91,9 +96,11 @@ std::vector<control_socket::request> control_socket::take() {
       caller.asked = true;
       all.push_back({at->first, caller.text.substr(0, end)});
     }
-    const bool gone = !caller.asked &&
-                      (got == 0 || caller.text.size() >= line_bytes_max ||
-                       (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR));
+    // Whoever waits for an answer, and leaves, keeps no place.
+    const bool gone = caller.asked ? has_left(caller.fd.get())
+                                   : got == 0 || caller.text.size() >= line_bytes_max ||
+                                         (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
+                                          errno != EINTR);
     at = gone ? clients_.erase(at) : std::next(at);
   }
   return all;
@@ -115,12 +122,12 @@ bool control_socket::flush(client& to) {
 
 namespace {
 
-// Returns a connection to the launcher of that run folder. Where no launcher lives it is an
-// invalid descriptor, and errno says why.
-unique_fd connect_in(const std::string& path) {
+// Returns a connection to the launcher of that run folder. Where none can be it is an invalid
+// descriptor, and errno says why: EAGAIN, a launcher that lives has not taken those before.
+unique_fd connect_in(const std::string& path, int flags) {
   const auto folder = open_folder(path);
   if (!folder) return {};
-  unique_fd to(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  unique_fd to(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
   const auto address = address_in(folder.get());
   if (!to ||
       ::connect(to.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -131,7 +138,9 @@ unique_fd connect_in(const std::string& path) {
 }  // namespace
 
 bool has_launcher(const std::string& folder) {
-  return static_cast<bool>(connect_in(folder));
+  errno = 0;
+  if (connect_in(folder, SOCK_NONBLOCK)) return true;
+  return errno == EAGAIN || errno == EACCES;  // it is stopped; it is another user's
 }
 
 expected<std::string> ask_launcher(const std::string& path, const std::string& line,
@@ -139,7 +148,9 @@ expected<std::string> ask_launcher(const std::string& path, const std::string& l
   const auto nobody = [&](const std::string& why) {
     return fail(errc::unavailable, "no launcher lives in " + path + ": " + why);
   };
-  const auto to = connect_in(path);
+  errno = 0;
+  if (!connect_in(path, SOCK_NONBLOCK) && errno == EAGAIN) waits();
+  const auto to = connect_in(path, 0);
   if (!to) return nobody(reason());
   const auto text = line + "\n";
   if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=

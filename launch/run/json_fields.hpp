@@ -29,6 +29,13 @@ std::uint64_t count_in(const Json& from, const char* key) {
 }
 
 template <class Json>
+bool flag_in(const Json& from, const char* key) {
+  if (!from.is_object()) return false;
+  const auto at = from.find(key);
+  return at != from.end() && at->is_boolean() && at->template get<bool>();
+}
+
+template <class Json>
 const Json& list_in(const Json& from, const char* key) {
   static const Json none = Json::array();
   if (!from.is_object()) return none;

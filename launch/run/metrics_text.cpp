@@ -80,6 +80,14 @@ void add_loss(const run_view::job& job, exposition& to) {
     to.sample({{"job", job.status.name}}, job.status.loss);
 }
 
+// Over all workers: less than before where one of them has not reported yet.
+void add_payload_copied(const run_view::job& job, exposition& to) {
+  const auto members = members_of(job.status);
+  if (std::all_of(members.begin(), members.end(),
+                  [](const worker_status* worker) { return has_reported(*worker); }))
+    to.sample({{"job", job.status.name}}, number(job.status.payload_bytes_copied));
+}
+
 void add_checkpoint_clock(const run_view::job& job, exposition& to) {
   if (job.status.checkpoints > 0)
     to.sample({{"job", job.status.name}}, number(job.status.checkpoint_clock));
@@ -106,8 +114,8 @@ void add_worker_counts(const run_view::job& job, exposition& to) {
 
 void add_times(const run_view::job& job, exposition& to) {
   for (const auto* worker : members_of(job.status)) {
-    if (!has_reported(*worker)) continue;
     const auto& times = worker->times;
+    if (times.elapsed_ns == 0) continue;  // as in has_reported(), of one that has finished, too
     const auto called = times.call_ns + times.wait_ns;
     const auto computed = times.elapsed_ns > called ? times.elapsed_ns - called : 0;
     for (const auto& [activity, spent] :
@@ -204,8 +212,7 @@ const std::vector<family>& families() {
       {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
        of_jobs([](const job_status& job) { return number(job.staleness_max); })},
       {"tidegate_payload_copied_bytes", counter, "job",
-       "Payload that was copied on its way, as workers report it",
-       of_jobs([](const job_status& job) { return number(job.payload_bytes_copied); })},
+       "Payload that was copied on its way, as workers report it", of_jobs(add_payload_copied)},
       {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
        of_jobs([](const job_status& job) { return number(job.restarts); })},
       {"tidegate_checkpoints", counter, "job",

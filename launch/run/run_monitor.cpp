@@ -16,7 +16,7 @@ using text = std::shared_ptr<const std::string>;
 
 }  // namespace
 
-// Each text is made once for a view, however many ask.
+// Each text is kept for as long as its view.
 struct run_monitor::shared {
   std::mutex mutex;
   std::shared_ptr<const run_view> view = std::make_shared<run_view>();

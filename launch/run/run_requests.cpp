@@ -43,14 +43,13 @@ void run_requests::read(run_turn& into, const std::function<std::string()>& stat
         into.cancels.push_back({.asker = request.from, .job = job});
       continue;
     }
-    // The end of the connection answers, with that of the launcher. Who stops a run that is
-    // being stopped waits for that; a second signal would end it at once.
+    // The end of the connection answers, with that of the launcher.
     if (request.line == stop_now_word) {
-      into.signals.push_back({"tidegate stop --now", false});
+      into.signals.push_back({.name = "tidegate stop --now"});
       continue;
     }
     if (request.line == stop_word) {
-      if (!std::exchange(is_stopping_, true)) into.signals.push_back({"tidegate stop", true});
+      into.signals.push_back({.name = "tidegate stop", .saves = true, .once = true});
       continue;
     }
     if (request.line == status_word) {

@@ -37,7 +37,6 @@ class run_requests {
 
   const policies::cluster_spec& spec_;
   std::optional<control_socket> control_;
-  bool is_stopping_ = false;  // somebody has asked for that
 };
 
 }  // namespace tidegate::launch

@@ -73,7 +73,7 @@ bool is_status(const json& all) {
 
 std::string begin_of(const std::string& text) {
   constexpr std::size_t shown_bytes = 80;
-  return text.substr(0, shown_bytes);
+  return printable(text.substr(0, shown_bytes));
 }
 
 std::string text_of(const json& from, const char* key) {

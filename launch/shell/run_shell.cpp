@@ -77,6 +77,7 @@ void run_shell::conclude(std::int64_t now, poll_news news) {
 
 void run_shell::take_signals(const std::vector<run_turn::signal>& signals) {
   for (const auto& signal : signals) {
+    if (signal.once && core_.is_ending()) continue;
     world_.event("signal", signal.name);
     core_.interrupted(now_, signal.name, signal.saves, todo_);
     carry_out();

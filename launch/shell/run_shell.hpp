@@ -41,6 +41,7 @@ struct run_turn {
   struct signal {
     std::string name;
     bool saves = false;  // see launch_core::interrupted
+    bool once = false;   // it says nothing to a run that is ending
   };
   std::vector<signal> signals;
   std::optional<poll_news> news;

@@ -32,8 +32,8 @@ std::vector<worker_row> workers_of(const nlohmann::json& status) {
       row.waits = number_in(worker, "waits");
       row.last = number_in(worker, "comes_last");
       row.late = number_in(worker, "late_seconds");
-      row.joined = worker.value("joined", false);
-      row.finished = worker.value("finished", false);
+      row.joined = flag_in(worker, "joined");
+      row.finished = flag_in(worker, "finished");
       rows.push_back(std::move(row));
     }
   }

@@ -189,6 +189,11 @@ bool launch_core::is_running() const {
   return state_->lifecycle.is(run_phase::running) || state_->lifecycle.is(run_phase::leaving);
 }
 
+bool launch_core::is_ending() const {
+  return state_->lifecycle.is(run_phase::leaving) || state_->lifecycle.is(run_phase::ending) ||
+         state_->saving.is_awaited();
+}
+
 std::string_view launch_core::phase_text() const {
   if (is_running()) return "running";
   if (state_->lifecycle.is(run_phase::starting)) return "starting";

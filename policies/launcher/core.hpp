@@ -130,6 +130,9 @@ class launch_core {
 
   // Returns true if jobs have begun to run and are not being ended.
   bool is_running() const;
+  // Returns true if the run ends, or is about to: all jobs are over, or a last checkpoint is
+  // being written, or processes are being ended.
+  bool is_ending() const;
   // Returns a word for people: "starting", "running", "going back" or "ending"; valid for ever.
   std::string_view phase_text() const;
   // Returns the epoch that runs, or the one that `renew` last asked for.

@@ -23,17 +23,41 @@ bool is_invariant() noexcept {
   return __get_cpuid(power_leaf, &a, &b, &c, &d) != 0 && (d & invariant_bit) != 0;
 }
 
+// Both clocks at one moment.
+struct moment {
+  std::uint64_t ticks = 0;
+  std::int64_t ns = 0;
+};
+
+// Reads the ticks before and after, again where the thread was interrupted between them: the
+// shortest of some tries.
+moment read_both() noexcept {
+  constexpr int tries = 20;
+  moment best;
+  auto shortest = ~std::uint64_t{0};
+  for (int i = 0; i < tries; ++i) {
+    const auto before = __rdtsc();
+    const auto ns = steady_now();
+    const auto took = __rdtsc() - before;
+    if (took >= shortest) continue;
+    shortest = took;
+    best = {.ticks = before + took / 2, .ns = ns};
+  }
+  return best;
+}
+
 struct tick_pace {
   std::uint64_t first = 0;
   double ns_per_tick = 0;  // 0: the counter is of no use
 
   tick_pace() noexcept {
     if (!is_invariant()) return;
-    auto now = steady_now();
-    const auto begun = now;
-    first = __rdtsc();
-    while (now < begun + measured_for_ns) now = steady_now();
-    ns_per_tick = static_cast<double>(now - begun) / static_cast<double>(__rdtsc() - first);
+    const auto begun = read_both();
+    while (steady_now() < begun.ns + measured_for_ns) continue;
+    const auto ended = read_both();
+    first = begun.ticks;
+    ns_per_tick = static_cast<double>(ended.ns - begun.ns) /
+                  static_cast<double>(ended.ticks - begun.ticks);
   }
 };
 

@@ -28,11 +28,12 @@ class Handling(ClusterTest):
         processes = run.processes()
         waiting = subprocess.Popen([BIN / "tidegate", "stop", run.run_dir], stdout=subprocess.PIPE, text=True)
         done = tidegate("stop", run.run_dir)  # a second one waits, too, and ends nothing at once
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("cluster e2e has ended, exit code 1", done.stdout)
-        self.assertIn("interrupted", done.stdout)
+        if done.returncode != 0:  # the first was faster
+            self.assertIn("no launcher lives", done.stderr)
         self.assertEqual(waiting.wait(30), 0)
-        self.assertIn("has ended", waiting.stdout.read())
+        text = waiting.stdout.read()
+        self.assertIn("cluster e2e has ended, exit code 1", text)
+        self.assertIn("interrupted", text)
         waiting.stdout.close()
         self.assertEqual(run.wait(30), 1, run.account())
         self.assertEqual(run.result()["jobs"][0]["state"], "interrupted")
