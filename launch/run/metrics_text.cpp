@@ -151,21 +151,33 @@ double longest_wait(const run_view& run) {
   return run.waits.empty() ? 0 : run.waits.front().seconds;
 }
 
-const std::vector<family>& families() {
+std::vector<family> families_of_run() {
   using enum metric_kind;
-  static const std::vector<family> all{
-      {"tidegate_build", info, "version", "1, with the version of the launcher",
-       [](const run_view& run, exposition& to) {
-         if (!run.version.empty()) to.sample({{"version", run.version}}, 1);
-       }},
-      {"tidegate_run", info, "cluster, state", "1, with the state of the run",
-       [](const run_view& run, exposition& to) {
-         if (!run.version.empty())
-           to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
-       }},
-      {"tidegate_epoch", gauge, "",
-       "The epoch of the run, which grows when its jobs go back to a checkpoint",
-       of_run([](const run_view& run) { return number(run.epoch); })},
+  return {{"tidegate_build", info, "version", "1, with the version of the launcher",
+           [](const run_view& run, exposition& to) {
+             if (!run.version.empty()) to.sample({{"version", run.version}}, 1);
+           }},
+          {"tidegate_run", info, "cluster, state", "1, with the state of the run",
+           [](const run_view& run, exposition& to) {
+             if (!run.version.empty())
+               to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
+           }},
+          {"tidegate_epoch", gauge, "",
+           "The epoch of the run, which grows when its jobs go back to a checkpoint",
+           of_run([](const run_view& run) { return number(run.epoch); })},
+          {"tidegate_process_incarnation", gauge, "process, role, host",
+           "Living processes, with how many of that name there have been", add_processes},
+          {"tidegate_host", info, "host, state", "1, with the state of a host of the cluster",
+           add_hosts},
+          {"tidegate_waits", gauge, "", "Waits of more than two seconds",
+           of_run([](const run_view& run) { return number(run.waits.size()); })},
+          {"tidegate_longest_wait_seconds", gauge, "", "The longest of these",
+           of_run(longest_wait)}};
+}
+
+std::vector<family> families_of_jobs() {
+  using enum metric_kind;
+  return {
       {"tidegate_policy", info, "job, policy", "1, with the consistency policy of the job",
        of_jobs([](const run_view::job& job, exposition& to) {
          to.sample({{"job", job.status.name}, {"policy", job.status.policy}}, 1);
@@ -181,6 +193,26 @@ const std::vector<family>& families() {
       {"tidegate_workers", gauge, "job, state",
        "Workers of the job that are wanted, have joined and have finished",
        of_jobs(add_worker_counts)},
+      {"tidegate_loss", gauge, "job",
+       "The loss that workers have reported last, the mean over them", of_jobs(add_loss)},
+      {"tidegate_reported", gauge, "job, name",
+       "What workers have reported under names of theirs", of_jobs(add_reported)},
+      {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
+       of_jobs([](const job_status& job) { return number(job.staleness_max); })},
+      {"tidegate_payload_copied_bytes", counter, "job",
+       "Payload that was copied on its way, as workers report it", of_jobs(add_payload_copied)},
+      {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
+       of_jobs([](const job_status& job) { return number(job.restarts); })},
+      {"tidegate_checkpoints", counter, "job",
+       "Checkpoints written since the job began or went back",
+       of_jobs([](const job_status& job) { return number(job.checkpoints); })},
+      {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
+       of_jobs(add_checkpoint_clock)}};
+}
+
+std::vector<family> families_of_workers() {
+  using enum metric_kind;
+  return {
       {"tidegate_clock", gauge, "job, rank", "Clocks that the worker has ended",
        of_workers([](const worker_status& worker) { return number(worker.clock); })},
       {"tidegate_samples", counter, "job, rank",
@@ -204,30 +236,16 @@ const std::vector<family>& families() {
            [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
       {"tidegate_incarnation", gauge, "job, rank",
        "Which process of the worker this is, from 1",
-       of_workers([](const worker_status& worker) { return number(worker.incarnation); })},
-      {"tidegate_loss", gauge, "job",
-       "The loss that workers have reported last, the mean over them", of_jobs(add_loss)},
-      {"tidegate_reported", gauge, "job, name",
-       "What workers have reported under names of theirs", of_jobs(add_reported)},
-      {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
-       of_jobs([](const job_status& job) { return number(job.staleness_max); })},
-      {"tidegate_payload_copied_bytes", counter, "job",
-       "Payload that was copied on its way, as workers report it", of_jobs(add_payload_copied)},
-      {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
-       of_jobs([](const job_status& job) { return number(job.restarts); })},
-      {"tidegate_checkpoints", counter, "job",
-       "Checkpoints written since the job began or went back",
-       of_jobs([](const job_status& job) { return number(job.checkpoints); })},
-      {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
-       of_jobs(add_checkpoint_clock)},
-      {"tidegate_process_incarnation", gauge, "process, role, host",
-       "Living processes, with how many of that name there have been", add_processes},
-      {"tidegate_host", info, "host, state", "1, with the state of a host of the cluster",
-       add_hosts},
-      {"tidegate_waits", gauge, "", "Waits of more than two seconds",
-       of_run([](const run_view& run) { return number(run.waits.size()); })},
-      {"tidegate_longest_wait_seconds", gauge, "", "The longest of these",
-       of_run(longest_wait)}};
+       of_workers([](const worker_status& worker) { return number(worker.incarnation); })}};
+}
+
+const std::vector<family>& families() {
+  static const auto all = [] {
+    auto every = families_of_run();
+    for (auto& more : {families_of_jobs(), families_of_workers()})
+      every.insert(every.end(), more.begin(), more.end());
+    return every;
+  }();
   return all;
 }
 
