@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -202,6 +203,7 @@ class library_server final : public http_server {
     if (auto bound = bind(host, port); !bound.ok()) return bound;
     thread_ = runtime::start_service_thread([this] {
       (void)server_.listen_after_bind();
+      is_listening_ = false;
       begun();
     });
     // stop() would be lost on a server that does not run yet.
@@ -210,6 +212,7 @@ class library_server final : public http_server {
     return {};
   }
   std::uint16_t port() const override { return port_; }
+  bool is_listening() const override { return is_listening_; }
 
  private:
   runtime::status bind(const std::string& host, std::uint16_t port) {
@@ -257,6 +260,7 @@ class library_server final : public http_server {
   bounded_server server_;
   int socket_ = -1;  // the library's
   std::uint16_t port_ = 0;
+  std::atomic<bool> is_listening_ = true;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -43,6 +43,9 @@ class http_server {
   http_server& operator=(const http_server&) = delete;
 
   virtual std::uint16_t port() const = 0;
+  // Returns false once nobody is answered any more: the system has refused to hand out
+  // connections.
+  virtual bool is_listening() const = 0;
 
  protected:
   http_server() = default;

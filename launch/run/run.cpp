@@ -103,6 +103,16 @@ void run::show_to(std::unique_ptr<run_monitor> monitor) {
   journal_.screen().print("monitor: " + address + "/metrics");
 }
 
+void run::show_to_monitor() {
+  if (!monitor_->is_listening()) {
+    journal_.event("monitor_lost",
+                   "nobody is answered any more at http://" + to_string(monitor_->address()));
+    monitor_.reset();
+  } else if (monitor_->is_due(now_)) {
+    monitor_->show(now_, view());
+  }
+}
+
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
   faults_.begin(now_);
@@ -117,7 +127,7 @@ exit_code run::carry_out() {
     shell_.turn(now_, std::move(turn));
     faults_.cause(now_);
     output_.show(now_, shell_.core(), metrics_);
-    if (monitor_ && monitor_->is_due(now_)) monitor_->show(now_, view());
+    if (monitor_) show_to_monitor();
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
   if (monitor_) monitor_->show(now_, view());

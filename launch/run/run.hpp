@@ -46,6 +46,7 @@ class run final : private run_port {
   void wait();
   run_turn collect();
   run_view view() const;
+  void show_to_monitor();
   poll_news take_news();
 
   // What the shell asks for.

@@ -25,6 +25,8 @@ class run_monitor {
   void show(std::int64_t now, run_view view);
 
   endpoint address() const;
+  // As http_server::is_listening().
+  bool is_listening() const { return server_->is_listening(); }
 
  private:
   struct shared;

@@ -162,6 +162,7 @@ TEST_F(http_server_test, ends_whatever_is_under_way) {
     others.push_back(connection());
     if (i % 2 == 0) ::send(others.back().get(), "GET /metr", 9, MSG_NOSIGNAL);
   }
+  EXPECT_TRUE(server->is_listening());
   server.reset();
   for (const auto& other : others) {
     char byte = 0;
