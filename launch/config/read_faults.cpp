@@ -87,17 +87,15 @@ policies::chaos_plan read_random(const section& from, const policies::cluster_sp
   return plan;
 }
 
-// One that a job has when it is scaled up.
-bool is_later_worker(const std::string& name, const policies::cluster_spec& spec) {
-  for (const auto& job : spec.jobs)
-    for (auto rank = job.workers; rank < job.capacity(); ++rank)
-      if (name == "worker-" + job.name + "-" + std::to_string(rank)) return true;
-  return false;
+// With the workers that jobs have when they are scaled up.
+std::vector<std::string> all_process_names(policies::cluster_spec spec) {
+  for (auto& job : spec.jobs) job.workers = job.capacity();
+  return process_names(spec);
 }
 
 void read_slow(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
-  const auto names = process_names(into);
+  const auto names = all_process_names(into);
   for (const auto& entry : from.node()->entries) {
     const section child(&entry.value, entry.value.where, from.pattern() + ".*",
                         join_path(from.shown(), entry.key), from.out());
@@ -116,8 +114,7 @@ void read_slow(const section& from, policies::cluster_spec& into) {
     child.duration_ms("link_delay", delay, 0, delay_ms_max);
     fault.link_delay_ms = static_cast<std::uint32_t>(delay);
     const auto near = nearest(entry.key, names);
-    const bool is_known = std::find(names.begin(), names.end(), entry.key) != names.end();
-    if (!is_known && !is_later_worker(entry.key, into))
+    if (std::find(names.begin(), names.end(), entry.key) == names.end())
       child.note(child.where(), child.shown() + ": there is no process " + entry.key +
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
     else if (fault.factor > 1 && !entry.key.starts_with("worker-"))

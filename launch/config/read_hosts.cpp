@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t room_max = 65'536;
 
-bool is_address(std::string_view text) {
+bool is_host_name(std::string_view text) {
   constexpr std::size_t address_bytes_max = 255;
   return !text.empty() && text.size() <= address_bytes_max &&
          std::all_of(text.begin(), text.end(),
@@ -28,22 +28,22 @@ std::vector<std::string> names_of(const policies::cluster_spec& spec) {
 
 // Neither is an option of ssh.
 bool is_destination(std::string_view text) {
-  return is_address(text) && text.front() != '-' && !text.ends_with('@');
+  return is_host_name(text) && text.front() != '-' && !text.ends_with('@');
 }
 
 // One, or several in other networks.
 void read_address(const section& entry, policies::host_spec& host) {
   const auto* value = entry.get("address");
   if (value == nullptr || !value->is_list()) {
-    entry.text("address", host.address, is_address);
+    entry.text("address", host.address, is_host_name);
     return;
   }
   std::vector<std::string> all;
   if (!read_words(entry, "address", all)) return;
   for (const auto& address : all)
-    if (!is_address(address) || std::ranges::count(all, address) > 1) {
+    if (!is_host_name(address) || std::ranges::count(all, address) > 1) {
       entry.wrong("address", "has '" + address + "'" +
-                                 (is_address(address) ? " twice" : ", which is no address"));
+                                 (is_host_name(address) ? " twice" : ", which is no address"));
       return;
     }
   if (all.size() > policies::host_addresses_max) {

@@ -1,6 +1,5 @@
 #include "launch/monitor/http_server.hpp"
 
-#include <arpa/inet.h>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -102,11 +101,7 @@ bool is_same(const std::string& left, const std::string& right) {
 // A name that a page elsewhere may have turned to this address is not one of these.
 bool is_loopback_name(const std::string& host_header) {
   const auto named = parse_endpoint(host_header, 0);
-  if (!named) return false;
-  in_addr address{};
-  const bool is_v4 = ::inet_pton(AF_INET, named->host.c_str(), &address) == 1;
-  return named->host == "localhost" || named->host == "::1" ||
-         (is_v4 && named->host.starts_with("127."));
+  return named && (named->host == "localhost" || is_loopback(named->host));
 }
 
 // The library has a process ignore SIGPIPE, which the processes that it starts would inherit.
