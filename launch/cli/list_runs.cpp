@@ -55,30 +55,21 @@ known_run look_at(const fs::path& folder) {
 using row = std::vector<std::string>;
 
 void add_rows(const known_run& run, std::vector<row>& to) {
-  const auto jobs =
-      run.result.is_null() ? json::array() : run.result.value("jobs", json::array());
+  const auto& jobs = list_in(run.result, "jobs");
   if (jobs.empty()) to.push_back({printable(run.path), run.state, "-", "-", "-", "-", "-"});
-  for (const auto& job : jobs) {
-    if (!job.is_object()) continue;
-    const auto clocks = job.find("clocks");
-    const auto seconds = job.find("wall_seconds");
+  for (const auto& job : jobs)
     to.push_back({printable(run.path), printable(text_in(job, "state")),
                   printable(text_in(job, "name")), printable(text_in(job, "policy")),
-                  clocks != job.end() && clocks->is_number_unsigned()
-                      ? std::to_string(clocks->get<std::uint64_t>())
-                      : "-",
-                  seconds != job.end() && seconds->is_number()
-                      ? duration_text(seconds->get<double>())
-                      : "-",
+                  std::to_string(count_in(job, "clocks")),
+                  duration_text(number_in(job, "wall_seconds")),
                   printable(text_in(job, "parameters_sha256")).substr(0, hash_shown)});
-  }
 }
 
 std::string line_of(const known_run& run) {
   json line{{"run", run.path}, {"state", run.state}};
-  const bool has_result = !run.result.is_null();
-  line["exit_code"] = has_result ? run.result.value("exit_code", json(nullptr)) : json(nullptr);
-  line["jobs"] = has_result ? run.result.value("jobs", json::array()) : json::array();
+  line["exit_code"] =
+      run.result.is_null() ? json(nullptr) : run.result.value("exit_code", json(nullptr));
+  line["jobs"] = list_in(run.result, "jobs");
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

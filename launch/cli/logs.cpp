@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <vector>
@@ -21,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t lines_of_each = 10;
-constexpr std::uint64_t lines_most = 10'000'000;  // of which the beginnings are kept
 // For new logs, and whether the run has ended.
 constexpr std::chrono::milliseconds look_again{500};
 
@@ -40,35 +40,42 @@ std::vector<std::string> writers(const std::string& run_dir) {
   return names;
 }
 
-// Prints the last lines, and returns the byte after them. A line without an end is whole when
-// nobody follows.
-std::uint64_t print_last(const std::string& path, std::uint64_t lines, bool follows) {
-  std::ifstream file(path, std::ios::binary);
-  lines = std::min(lines, lines_most);
-  std::vector<std::uint64_t> begins{0};  // of the last lines, and of what comes after them
-  std::uint64_t at = 0;
+// Returns the byte after that newline before `end`, counted backwards from 1; 0: there are not
+// so many.
+std::uint64_t after_newline(std::ifstream& file, std::uint64_t end, std::uint64_t number) {
   std::vector<char> bytes(64 * 1024);
-  while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())),
-         file.gcount() > 0) {
-    for (std::streamsize i = 0; i < file.gcount(); ++i)
-      if (bytes[static_cast<std::size_t>(i)] == '\n')
-        begins.push_back(at + static_cast<std::uint64_t>(i) + 1);
-    at += static_cast<std::uint64_t>(file.gcount());
-    if (begins.size() > lines + 2)
-      begins.erase(begins.begin(), begins.end() - static_cast<std::ptrdiff_t>(lines + 2));
+  while (end > 0) {
+    const auto piece = std::min<std::uint64_t>(end, bytes.size());
+    end -= piece;
+    file.seekg(static_cast<std::streamoff>(end));
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(piece))) return 0;
+    for (auto i = piece; i > 0; --i)
+      if (bytes[i - 1] == '\n' && --number == 0) return end + i;
   }
-  if (!follows && begins.back() < at) begins.push_back(at);
-  const auto count = std::min<std::uint64_t>(lines, begins.size() - 1);
-  const auto end = begins.back();
-  const auto begin = begins[begins.size() - 1 - count];
-  file.clear();
+  return 0;
+}
+
+void print(std::ifstream& file, std::uint64_t begin, std::uint64_t end) {
+  std::vector<char> bytes(64 * 1024);
   file.seekg(static_cast<std::streamoff>(begin));
-  for (auto left = end - begin; left > 0;) {
-    const auto piece = std::min<std::uint64_t>(left, bytes.size());
-    if (!file.read(bytes.data(), static_cast<std::streamsize>(piece))) break;
+  while (begin < end) {
+    const auto piece = std::min<std::uint64_t>(end - begin, bytes.size());
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(piece))) return;
     std::cout.write(bytes.data(), static_cast<std::streamsize>(piece));
-    left -= piece;
+    begin += piece;
   }
+}
+
+// Prints the last lines, all without a number, and returns the byte after them. A line without
+// an end is whole when nobody follows.
+std::uint64_t print_last(const std::string& path, std::optional<std::uint64_t> lines,
+                         bool follows) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::uint64_t>(file.tellg()) : 0;
+  const auto end = follows ? after_newline(file, size, 1) : size;
+  if (lines == 0) return end;
+  const bool ends_line = end > 0 && after_newline(file, end, 1) == end;
+  print(file, lines ? after_newline(file, ends_line ? end - 1 : end, *lines) : 0, end);
   return end;
 }
 
@@ -109,7 +116,8 @@ exit_code show_logs(const command_line& line) {
   auto follower = log_follower::in(line.file + "/logs");
   if (line.follow && !follower) return no_logs(follower.error().message());
   const bool wants_all = line.all_lines || (!line.process.empty() && !line.lines);
-  const auto most = wants_all ? lines_most : line.lines.value_or(lines_of_each);
+  const auto most =
+      wants_all ? std::nullopt : std::optional(line.lines.value_or(lines_of_each));
   for (const auto& name : names) {
     if (names.size() > 1) std::cout << "==> " << name << " <==\n";
     const auto path = log_path(line.file, name);

@@ -32,6 +32,7 @@ exit_code stop_run(const command_line& line) {
   });
   if (answer)
     return not_stopped("the launcher in " + line.file + " says: " + printable(*answer));
+  if (has_launcher(line.file)) return not_stopped(answer.error().message());  // another user's
   // So that whoever goes on with the run finds its folder free. A lock that cannot be had, or
   // looked at, is theirs to tell.
   (void)lock_as_launcher(line.file, S_IRUSR | S_IWUSR, lock_wait_ms);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/run/json_fields.hpp"
 #include "launch/run/run_metrics.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
@@ -35,11 +36,6 @@ void add(account& to, const account& more) {
   to.waits += more.waits;
   to.late += more.late;
   to.last += more.last;
-}
-
-double number_in(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_number() ? at->get<double>() : 0.0;
 }
 
 bool is_metrics(const json& line) {

@@ -138,7 +138,6 @@ unique_fd connect_in(const std::string& path, int flags) {
 }  // namespace
 
 bool has_launcher(const std::string& folder) {
-  errno = 0;
   if (connect_in(folder, SOCK_NONBLOCK)) return true;
   return errno == EAGAIN || errno == EACCES;  // it is stopped; it is another user's
 }
@@ -148,16 +147,20 @@ expected<std::string> ask_launcher(const std::string& path, const std::string& l
   const auto nobody = [&](const std::string& why) {
     return fail(errc::unavailable, "no launcher lives in " + path + ": " + why);
   };
-  errno = 0;
-  if (!connect_in(path, SOCK_NONBLOCK) && errno == EAGAIN) waits();
-  const auto to = connect_in(path, 0);
+  auto to = connect_in(path, SOCK_NONBLOCK);
+  const bool is_crowded = !to && errno == EAGAIN;
+  if (is_crowded) {
+    waits();
+    to = connect_in(path, 0);
+  }
   if (!to) return nobody(reason());
+  ::fcntl(to.get(), F_SETFL, ::fcntl(to.get(), F_GETFL) & ~O_NONBLOCK);
   const auto text = line + "\n";
   if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(text.size()))
     return nobody(reason());
   pollfd answered{.fd = to.get(), .events = POLLIN, .revents = 0};
-  if (::poll(&answered, 1, told_after_ms) == 0) waits();
+  if (!is_crowded && ::poll(&answered, 1, told_after_ms) == 0) waits();
   std::string answer;
   for (;;) {
     char bytes[256];

@@ -196,8 +196,7 @@ runtime::status run_folder::record_cancelled(const std::string& job) const {
   return folder ? policies::record_cancelled(*folder, job) : folder.error();
 }
 
-std::string last_lines(const std::string& path, std::size_t lines_max) {
-  constexpr off_t bytes_max = 8 * 1024;
+std::string last_lines(const std::string& path, std::size_t lines_max, std::int64_t bytes_max) {
   const runtime::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};
   const auto end = ::lseek(fd.get(), 0, SEEK_END);

@@ -68,7 +68,9 @@ class run_folder {
   checkpoint_claims claims_;
 };
 
-// The last lines of a file, at most 8 KiB; empty when it cannot be read.
-std::string last_lines(const std::string& path, std::size_t lines_max);
+// The last lines of a file, of so many bytes at most, so that the first may be a part of one;
+// empty when it cannot be read.
+std::string last_lines(const std::string& path, std::size_t lines_max,
+                       std::int64_t bytes_max = 8 * 1024);
 
 }  // namespace tidegate::launch

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <deque>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -18,6 +16,7 @@
 
 #include "launch/run/attribution.hpp"
 #include "launch/run/read_status.hpp"
+#include "launch/run/run_folder.hpp"
 #include "launch/run/run_status.hpp"
 #include "launch/top/terminal.hpp"
 #include "launch/top/top_view.hpp"
@@ -32,10 +31,8 @@ using answer = runtime::expected<std::string>;
 
 constexpr auto pause_between_questions = 1s;
 constexpr int key_wait_ms = 200;
-// What is read from the end of files that grow.
-constexpr std::streamoff events_bytes = 8 * 1024;
-constexpr std::streamoff metrics_bytes = 4 * 1024 * 1024;
-constexpr std::size_t seconds_looked_at = 30;  // of each job
+constexpr std::int64_t metrics_bytes = 4 * 1024 * 1024;  // of the end of the file
+constexpr std::size_t seconds_looked_at = 30;            // of each job
 
 // Asks the launcher again and again, on a thread of its own: one that is stopped does not
 // answer, and the screen goes on. The thread is left behind when nobody looks any more.
@@ -45,8 +42,10 @@ class status_feed {
     std::thread([run_dir, into = state_] {
       for (;;) {
         auto newest = read_status(run_dir, [] {});
+        const bool ends = newest && has_ended(*newest);
         std::unique_lock lock(into->mutex);
         into->newest = std::move(newest);
+        into->has_ended = ends;
         into->at = clock::now();
         into->changed.notify_all();
         if (into->changed.wait_for(lock, pause_between_questions,
@@ -63,11 +62,15 @@ class status_feed {
   status_feed(const status_feed&) = delete;
   status_feed& operator=(const status_feed&) = delete;
 
-  // The newest answer, and how old it is.
-  std::pair<std::optional<answer>, double> newest() const {
+  struct newest_answer {
+    std::optional<answer> status;  // none yet
+    bool has_ended = false;        // it is of a run that has ended
+    double age_seconds = 0;
+  };
+  newest_answer newest() const {
     const std::lock_guard lock(state_->mutex);
     const std::chrono::duration<double> age = clock::now() - state_->at;
-    return {state_->newest, age.count()};
+    return {state_->newest, state_->has_ended, age.count()};
   }
 
  private:
@@ -75,35 +78,16 @@ class status_feed {
     std::mutex mutex;
     std::condition_variable changed;
     std::optional<answer> newest;
+    bool has_ended = false;
     clock::time_point at = clock::now();
     bool is_over = false;
   };
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-// The last lines of a file that are whole.
-std::deque<std::string> tail(const std::string& path, std::streamoff bytes,
-                             std::size_t lines_most) {
-  std::deque<std::string> lines;
-  std::ifstream file(path, std::ios::ate);
-  const std::streamoff size = file.tellg();
-  if (!file || size <= 0) return lines;
-  const auto begin = std::max<std::streamoff>(0, size - bytes);
-  file.seekg(begin);
-  std::string line;
-  if (begin > 0) std::getline(file, line);  // the rest of one
-  while (std::getline(file, line) && !file.eof()) {
-    lines.push_back(std::move(line));
-    if (lines.size() > lines_most) lines.pop_front();
-  }
-  return lines;
-}
-
 std::vector<std::string> reasons(const std::string& run_dir, std::size_t jobs) {
-  std::stringstream lines;
-  for (const auto& line :
-       tail(run_dir + "/metrics.jsonl", metrics_bytes, seconds_looked_at * jobs))
-    lines << line << "\n";
+  std::istringstream lines(
+      last_lines(run_dir + "/metrics.jsonl", seconds_looked_at * jobs, metrics_bytes));
   metrics_record record;
   std::vector<std::string> found;
   if (!record.read(lines).ok()) return found;
@@ -114,8 +98,9 @@ std::vector<std::string> reasons(const std::string& run_dir, std::size_t jobs) {
 }
 
 std::vector<std::string> events(const std::string& run_dir, std::size_t most) {
+  std::istringstream lines(last_lines(run_dir + "/events.jsonl", most));
   std::vector<std::string> found;
-  for (const auto& line : tail(run_dir + "/events.jsonl", events_bytes, most))
+  for (std::string line; std::getline(lines, line);)
     if (auto text = event_text(line); !text.empty()) found.push_back(std::move(text));
   return found;
 }
@@ -149,56 +134,47 @@ exit_code show_lines(const std::string& run_dir) {
   }
 }
 
-struct position {
-  top_screen screen;
-
-  void clamp(std::size_t workers) {
-    screen.first_worker = std::min(screen.first_worker, workers);
-  }
-
-  void move(terminal::key pressed) {
-    using key = terminal::key;
-    const auto page = screen.rows / 2;
-    auto& first = screen.first_worker;
-    if (pressed == key::up) first -= std::min<std::size_t>(first, 1);
-    if (pressed == key::down) ++first;
-    if (pressed == key::page_up) first -= std::min(first, page);
-    if (pressed == key::page_down) first += page;
-    if (pressed == key::sort) screen.by_lateness = !screen.by_lateness;
-  }
-};
+void move(top_screen& screen, terminal::key pressed) {
+  using key = terminal::key;
+  const auto page = screen.rows / 2;
+  auto& first = screen.first_worker;
+  if (pressed == key::up) first -= std::min<std::size_t>(first, 1);
+  if (pressed == key::down) ++first;
+  if (pressed == key::page_up) first -= std::min(first, page);
+  if (pressed == key::page_down) first += page;
+  if (pressed == key::sort) screen.by_lateness = !screen.by_lateness;
+}
 
 // Returns the last status, of a run that has ended; nothing if the user has left.
 runtime::expected<std::optional<std::string>> draw_until_end(const std::string& run_dir,
                                                              terminal& on) {
   const status_feed feed(run_dir);
-  position at;
+  top_screen screen;
   top_content content;
   auto look_again_at = clock::now();
   for (;;) {
-    const auto [status, age] = feed.newest();
-    at.screen.columns = on.columns();
-    at.screen.rows = on.rows();
+    const auto [status, is_over, age] = feed.newest();
+    screen.columns = on.columns();
+    screen.rows = on.rows();
     if (status && !*status) return runtime::fail(status->error());
-    if (status && has_ended(**status)) return std::optional(**status);
+    if (is_over) return std::optional(**status);
     if (status) {
       if (clock::now() >= look_again_at) {
         look_again_at = clock::now() + pause_between_questions;
         content.reasons = reasons(run_dir, jobs_of(**status));
-        content.events = events(run_dir, at.screen.rows);
+        content.events = events(run_dir, screen.rows);
       }
       content.status = **status;
       content.age_seconds = age;
-      const auto lines = top_lines(content, at.screen);
+      const auto lines = top_lines(content, screen);
       if (!lines) return runtime::fail(lines.error());
       on.draw(*lines);
     } else {
       on.draw({{{"waiting for the launcher in " + run_dir + " to answer", text_style::plain}}});
     }
-    at.clamp(status && *status ? workers_of(**status) : 0);
     const auto pressed = on.wait_for_key(key_wait_ms);
     if (pressed == terminal::key::quit) return std::optional<std::string>();
-    at.move(pressed);
+    move(screen, pressed);
   }
 }
 

@@ -264,7 +264,7 @@ table_layout layout_for(std::size_t width, bool several_jobs, bool has_hosts) {
   return layout;
 }
 
-void put_workers(const json& status, const top_screen& screen, std::size_t rows_most,
+void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
                  screen_text& to) {
   auto rows = workers_of(status);
   if (rows.empty() || rows_most < 2) return;
@@ -285,8 +285,9 @@ void put_workers(const json& status, const top_screen& screen, std::size_t rows_
   constexpr const char* legend = "# computes + calls . waits";
   to.put(heading + std::string(legend).substr(0, layout.bar), text_style::heading);
   const auto room = rows_most - 1;
-  const auto first =
-      rows.size() <= room ? 0 : std::min(screen.first_worker, rows.size() - room);
+  screen.first_worker =
+      std::min(screen.first_worker, rows.size() - std::min(room, rows.size()));
+  const auto first = screen.first_worker;
   for (std::size_t i = first; i < std::min(rows.size(), first + room); ++i) {
     const auto& row = rows[i];
     // Who comes last in most clocks, of several.
@@ -315,7 +316,7 @@ std::string plain_text(const styled_line& line) {
 }
 
 runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
-                                                      const top_screen& screen) {
+                                                      top_screen& screen) {
   const auto status = json::parse(content.status, nullptr, false);
   if (!status.is_object() || !status.contains("jobs"))
     return runtime::fail(runtime::errc::corrupt, "no status of a run");
@@ -337,10 +338,6 @@ runtime::expected<std::vector<styled_line>> top_lines(const top_content& content
 
 std::size_t jobs_of(const std::string& status_line) {
   return list_in(json::parse(status_line, nullptr, false), "jobs").size();
-}
-
-std::size_t workers_of(const std::string& status_line) {
-  return workers_of(json::parse(status_line, nullptr, false)).size();
 }
 
 std::string event_text(const std::string& line) {

@@ -39,14 +39,14 @@ struct top_screen {
   bool by_lateness = false;      // workers whose pushes come last come first
 };
 
-// Returns screen.rows lines at most, each of screen.columns characters at most. Errors: corrupt
-// (the content has no status of a run).
+// Returns screen.rows lines at most, each of screen.columns characters at most. Where fewer
+// workers are left than from screen.first_worker on, that becomes less. Errors: corrupt (the
+// content has no status of a run).
 runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
-                                                      const top_screen& screen);
+                                                      top_screen& screen);
 
-// Returns how many jobs and how many workers a status has; 0 of anything else.
+// Returns how many jobs a status has; 0 of anything else.
 std::size_t jobs_of(const std::string& status_line);
-std::size_t workers_of(const std::string& status_line);
 
 // "13:02:11 worker_lost job rank 1: ..." of a line of events.jsonl; empty of anything else.
 std::string event_text(const std::string& line);
