@@ -21,6 +21,7 @@ worker_shell::worker_shell(shell_home& home, worker_memory& memory, worker_owner
       mirrors_(state.mirror_every() > 0),
       sender_(home),
       core_(*this, state, welcome, rank, incarnation),
+      answers_came_(welcome.shard_addresses.size()),
       addresses_(welcome.shard_addresses) {
   core_.set_retransmit_limits(home.limits().retransmit);
   core_.set_reconnect_limits(home.limits().reconnects);
@@ -184,9 +185,20 @@ runtime::buffer worker_shell::place(const runtime::frame_header& header) {
 void worker_shell::on_frame(frame_event& event) {
   if (!broken_.ok()) return;
   if (event.header.kind == frame_kind::pull_reply) owner_.copied(event.copied);
+  if (answers_came_.is_kept()) note_answer(event.header);
   core_.frame(event.header, event.payload.bytes());
   owner_.progressed();
   carry_out();
+}
+
+void worker_shell::note_answer(const runtime::frame_header& header) {
+  const bool is_answer =
+      header.kind == frame_kind::pull_reply || header.kind == frame_kind::push_ack ||
+      header.kind == frame_kind::doorbell_reply || header.kind == frame_kind::doorbell_ack ||
+      header.kind == frame_kind::call_reply;
+  if (!is_answer || header.shard >= shards_.size()) return;
+  if (answers_came_.came(header.shard, core_.worker().now(), home_.record_now()))
+    owner_.answered(answers_came_.sums());
 }
 
 void worker_shell::carry_out() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "actors/seam/sent_payload.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "policies/protocol/control_calls.hpp"
+#include "policies/worker/answer_book.hpp"
 #include "policies/worker/client_core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/device_places.hpp"
@@ -86,6 +88,8 @@ class worker_owner {
   virtual void copied(std::uint64_t bytes) = 0;
   // A frame has been handled, before what it ends is done.
   virtual void progressed() = 0;
+  // A clock of the worker has closed, by shard: answer_book::sums(). Not where there is one.
+  virtual void answered(std::span<const policies::rank_arrivals> /*shards*/) {}
   // Nothing works any more: no operation ends that has not, and none of their memory is in use.
   virtual void failed(const runtime::status& why) = 0;
 };
@@ -138,6 +142,8 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   bool is_here(std::uint32_t shard) const {
     return home_.shares_memory_with(addresses_[shard]);
   }
+  // Notes when the answer of a pull or push came.
+  void note_answer(const runtime::frame_header& header);
   void send_payload(const policies::worker_effects::send& send, runtime::frame_header header,
                     std::uint64_t priority);
   void look_soon() {
@@ -195,6 +201,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   look_schedule looks_{home_};
   outage_watch outages_{home_};
   policies::client_core core_;
+  policies::answer_book answers_came_;
   std::vector<std::string> addresses_;  // of shards
   std::vector<runtime::peer_id> shards_;
   std::map<std::uint32_t, runtime::place_wire> places_;   // of gradients, as sent to shards

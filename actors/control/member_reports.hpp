@@ -24,9 +24,9 @@ inline void report_outages(const std::shared_ptr<coordinator_locator>& coordinat
 
 inline void tell_arrivals(const std::shared_ptr<coordinator_locator>& coordinator,
                           std::uint64_t run, const std::string& address,
-                          const closed_arrivals& closed) {
+                          const policies::shard_report& report) {
   if (coordinator)
-    caf::anon_send(coordinator->now(), arrivals_atom::value, run, address, closed);
+    caf::anon_send(coordinator->now(), arrivals_atom::value, run, address, report);
 }
 
 }  // namespace tidegate::actors

@@ -196,7 +196,6 @@ using hosted_members = std::vector<policies::hosted_member>;
 using grants = std::vector<policies::table_grant>;
 using unreachable_peers = std::vector<policies::unreachable_peer>;
 using chunk_clocks = std::vector<policies::chunk_clock>;
-using closed_arrivals = std::vector<policies::job_arrivals>;
 
 }  // namespace tidegate::actors
 
@@ -260,7 +259,9 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, mirrored_atom, "mirrored")
 CAF_ADD_ATOM(tidegate, tidegate::actors, kept_atom, "kept")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::job_arrivals))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::rank_arrivals))
-CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::closed_arrivals))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::process_pressure))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shard_times))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shard_report))
 CAF_ADD_ATOM(tidegate, tidegate::actors, arrivals_atom, "arrivals")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
@@ -290,7 +291,7 @@ using coordinator_actor = caf::typed_actor<
     // A member, named by the address of its link, cannot reach these peers.
     caf::reacts_to<unreachable_atom, std::uint64_t, std::string, unreachable_peers>,
     // A shard or aggregator, named by the address of its link, says when pushes came in.
-    caf::reacts_to<arrivals_atom, std::uint64_t, std::string, closed_arrivals>,
+    caf::reacts_to<arrivals_atom, std::uint64_t, std::string, policies::shard_report>,
     // The coordinator's own, while connections to members are broken.
     caf::reacts_to<look_atom>,
     // The coordinator's own, when a manifest is written, or could not be.

@@ -12,11 +12,25 @@ namespace tidegate::policies {
 template <class Inspector>
 auto inspect(Inspector& f, worker_progress& x) {
   return f(caf::meta::type_name("tidegate::worker_progress"), x.clock, x.clocks_total, x.epoch,
-           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied, x.times);
+           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied, x.times, x.answers);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_times& x) {
-  return f(caf::meta::type_name("tidegate::worker_times"), x.elapsed_ns, x.call_ns, x.wait_ns);
+  return f(caf::meta::type_name("tidegate::worker_times"), x.elapsed_ns, x.call_ns, x.wait_ns,
+           x.credit_ns, x.pressure);
+}
+template <class Inspector>
+auto inspect(Inspector& f, process_pressure& x) {
+  return f(caf::meta::type_name("tidegate::process_pressure"), x.stopped_ns, x.starved_ns,
+           x.disk_faults);
+}
+template <class Inspector>
+auto inspect(Inspector& f, shard_times& x) {
+  return f(caf::meta::type_name("tidegate::shard_times"), x.elapsed_ns, x.busy_ns, x.pressure);
+}
+template <class Inspector>
+auto inspect(Inspector& f, shard_report& x) {
+  return f(caf::meta::type_name("tidegate::shard_report"), x.closed, x.times);
 }
 template <class Inspector>
 auto inspect(Inspector& f, rank_arrivals& x) {
@@ -34,7 +48,7 @@ auto inspect(Inspector& f, job_arrivals& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_status& x) {
   return f(caf::meta::type_name("tidegate::worker_status"), x.rank, x.incarnation, x.joined,
-           x.finished, x.clock, x.samples, x.times, x.arrivals);
+           x.finished, x.clock, x.samples, x.times, x.arrivals, x.least_late_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
@@ -43,7 +57,7 @@ auto inspect(Inspector& f, job_status& x) {
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
            x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
            x.checkpoint_clock, x.last_checkpoint, x.seconds, x.metrics, x.parameters_sha256,
-           x.members, x.latest);
+           x.members, x.latest, x.answers, x.waited_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -69,7 +83,8 @@ auto inspect(Inspector& f, unreachable_peer& x) {
 template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
   return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.incarnation,
-           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
+           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.shards, x.waits, x.condemned,
+           x.events);
 }
 
 }  // namespace tidegate::policies

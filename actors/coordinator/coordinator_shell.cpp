@@ -195,8 +195,8 @@ void coordinator_shell::progress(const control_sender& from, const std::string& 
 }
 
 void coordinator_shell::arrivals(const control_sender& from, const std::string& reporter,
-                                 const std::vector<policies::job_arrivals>& closed) {
-  if (senders_.check(from).ok()) core_.arrivals(port_.unix_now(), reporter, closed);
+                                 const policies::shard_report& report) {
+  if (senders_.check(from).ok()) core_.arrivals(port_.unix_now(), reporter, report);
 }
 
 void coordinator_shell::metric(const control_sender& from, const std::string& job,

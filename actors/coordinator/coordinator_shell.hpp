@@ -64,7 +64,7 @@ class coordinator_shell final : private member_watch::owner, private turn_queue:
   void unreachable(const control_sender& from, const std::string& reporter,
                    const std::vector<policies::unreachable_peer>& peers);
   void arrivals(const control_sender& from, const std::string& reporter,
-                const std::vector<policies::job_arrivals>& closed);
+                const policies::shard_report& report);
   // Messages of the launcher.
   void process_ended(const control_sender& from, const policies::process_name& name,
                      std::uint32_t incarnation, reply_to reply);

@@ -41,8 +41,8 @@ class aggregator final : public reactor_actor<shard_actor::base> {
   caf::result<done_atom> change_membership(const policies::membership_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
 
-  void report_arrivals(const closed_arrivals& closed) override {
-    tell_arrivals(coordinator_, run_, home().address(), closed);
+  void report_arrivals(const policies::shard_report& report) override {
+    tell_arrivals(coordinator_, run_, home().address(), report);
   }
   void report_unreachable(const unreachable_peers& peers) override {
     report_outages(coordinator_, run_, home().address(), peers);

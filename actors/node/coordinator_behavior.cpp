@@ -91,7 +91,7 @@ coordinator::behavior_type coordinator::make_behavior() {
         });
       },
       notice_for<unreachable_atom, string, unreachable_peers>(&shell::unreachable),
-      notice_for<arrivals_atom, string, closed_arrivals>(&shell::arrivals),
+      notice_for<arrivals_atom, string, policies::shard_report>(&shell::arrivals),
       [this](look_atom) { shell_.look(); },
       [this](kept_atom) { folder_->deliver(); },
       request_for<done_atom, aggregator_atom, string, u32, u32, string, caf::actor>(

@@ -75,8 +75,8 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
     report_outages(keeping_.coordinator, keeping_.token, home().address(), peers);
   }
 
-  void report_arrivals(const closed_arrivals& closed) override {
-    tell_arrivals(keeping_.coordinator, keeping_.token, home().address(), closed);
+  void report_arrivals(const policies::shard_report& report) override {
+    tell_arrivals(keeping_.coordinator, keeping_.token, home().address(), report);
   }
 
   std::uint32_t index_;

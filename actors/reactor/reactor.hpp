@@ -33,6 +33,7 @@
 #include "runtime/base/status.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/fork_count.hpp"
+#include "runtime/process/stall_watch.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
@@ -90,6 +91,9 @@ class reactor final : public caf::execution_unit {
   std::uint64_t waited_ns() const noexcept {
     return waited_ns_.load(std::memory_order_relaxed);
   }
+
+  // Returns for how long this process was stopped. Any thread.
+  std::uint64_t stopped_ns() const noexcept { return stalls_->stopped_ns(); }
 
   // Returns false in a process that was forked from the reactor's: there it must be left alone,
   // and neither be driven nor destroyed. Any thread.
@@ -201,6 +205,7 @@ class reactor final : public caf::execution_unit {
 
   interrupt_check interrupted_;  // of who drives inline
   const std::uint32_t forks_ = runtime::fork_count();
+  const std::shared_ptr<runtime::stall_watch> stalls_ = runtime::stall_watch::of_process();
 
   int wake_fd_ = -1;
   int epoll_fd_ = -1;

@@ -39,7 +39,7 @@ class reactor_actor : public Base {
   // The shells of this actor cannot reach these peers.
   virtual void report_unreachable(const unreachable_peers& /*peers*/) {}
   // What has closed at the shells of this actor.
-  virtual void report_arrivals(const closed_arrivals& /*closed*/) {}
+  virtual void report_arrivals(const policies::shard_report& /*report*/) {}
 
  private:
   struct timed_home final : reactor_home {
@@ -50,8 +50,8 @@ class reactor_actor : public Base {
     void report_unreachable(const unreachable_peers& peers) override {
       owner_.report_unreachable(peers);
     }
-    void report_arrivals(const closed_arrivals& closed) override {
-      owner_.report_arrivals(closed);
+    void report_arrivals(const policies::shard_report& report) override {
+      owner_.report_arrivals(report);
     }
     reactor_actor& owner_;
   };

@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/base/record_clock.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/process/stall_watch.hpp"
 
 namespace tidegate::actors {
 
@@ -24,6 +25,11 @@ class reactor_home : public shell_home {
   runtime::link& link() noexcept override { return reactor_.link(); }
   std::int64_t now() const override { return runtime::steady_now(); }
   std::int64_t record_now() const override { return runtime::record_now(); }
+  policies::process_pressure pressure() const override {
+    return {.stopped_ns = reactor_.stopped_ns(),
+            .starved_ns = runtime::starved_ns_of_thread(),
+            .disk_faults = runtime::disk_faults_of_process()};
+  }
   const shell_limits& limits() const noexcept override {
     static const auto limits = limits_of_cluster();
     return limits;

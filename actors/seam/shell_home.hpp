@@ -85,8 +85,12 @@ class shell_home {
   // Tells the coordinator, if there is one, that these peers have been out of reach.
   virtual void report_unreachable(const std::vector<policies::unreachable_peer>& peers) = 0;
 
+  // Returns what has kept this process, and the thread that calls, from running so far. Takes
+  // some microseconds.
+  virtual policies::process_pressure pressure() const { return {}; }
+
   // Tells the coordinator, if there is one, when pushes came in.
-  virtual void report_arrivals(const std::vector<policies::job_arrivals>& /*closed*/) {}
+  virtual void report_arrivals(const policies::shard_report& /*report*/) {}
 
   // Calls look() of the shell that lives here, once, after so long.
   virtual void look_in(std::int64_t pause_ns) = 0;

@@ -63,6 +63,7 @@ status session_impl::join() {
   const auto watched = parts_.coordinator_watcher
                            ? parts_.coordinator_watcher
                            : caf::actor_cast<caf::actor>(parts_.coordinator->now());
+  numbers_->set_shards(welcome.shard_addresses.size());
   worker_identity identity{.rank = hello.rank,
                            .incarnation = hello.incarnation,
                            .welcome = welcome,
@@ -336,7 +337,7 @@ status session_impl::before_moving() {
   if (moves_since_ == 0) {
     moves_since_ = runtime::record_now();
     waited_before_ns_ = reactor_->waited_ns();
-    call_ns_ = 0;
+    call_ns_ = credit_ns_ = 0;
   }
   if (slow_.is_on())
     if (auto paused = compute_longer(); !paused.ok()) return paused;
@@ -352,7 +353,9 @@ status session_impl::room() {
   if (is_there()) return {};
   // A wait for it that was interrupted goes on here.
   if (!room_) room_ = command(worker_command::action::room);
+  const auto waited = reactor_->waited_ns();
   auto outcome = wait(*room_);
+  credit_ns_ += reactor_->waited_ns() - waited;
   if (!interrupted_) room_.reset();
   return outcome;
 }

@@ -33,6 +33,7 @@
 #include "runtime/base/unix_time.hpp"
 #include "runtime/memory/map_limit.hpp"
 #include "runtime/process/fork_count.hpp"
+#include "runtime/process/stall_watch.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::actors {
@@ -135,6 +136,8 @@ class session_impl final : private held_push {
   std::int64_t moves_since_ = 0;  // when it first pushed, or ended a clock; 0: not yet
   std::uint64_t call_ns_ = 0;     // since then, and:
   std::uint64_t waited_before_ns_ = 0;
+  std::uint64_t credit_ns_ = 0;  // of the waits
+  const std::shared_ptr<runtime::stall_watch> stalls_ = runtime::stall_watch::of_process();
   policies::slow_compute slow_{parts_.environment.slow_factor, parts_.environment.slow_from,
                                parts_.environment.slow_until};
   float rate_ = 1.0F;  // session::scale_learning_rate()
@@ -166,6 +169,7 @@ class session_impl final : private held_push {
                       const Ts&... xs);
   policies::worker_progress numbers_now() const;
   policies::worker_times times_now() const;
+  policies::process_pressure pressure_now() const;
   // Pauses where the run wants this worker slow. Errors: cancelled (the pause was interrupted).
   runtime::status compute_longer();
 };

@@ -76,6 +76,8 @@ void session_impl::release(std::uint64_t clock) {
 }
 
 policies::worker_progress session_impl::numbers_now() const {
+  auto times = times_now();
+  times.pressure = pressure_now();
   return {.clock = clock_,
           .clocks_total = progress_.clocks_total,
           .epoch = progress_.epoch,
@@ -83,7 +85,8 @@ policies::worker_progress session_impl::numbers_now() const {
           .samples = progress_.samples,
           .staleness_max = numbers_->staleness_max.load(),
           .payload_bytes_copied = numbers_->payload_bytes_copied.load(),
-          .times = times_now()};
+          .times = times,
+          .answers = numbers_->answers_now()};
 }
 
 policies::worker_times session_impl::times_now() const {
@@ -91,7 +94,15 @@ policies::worker_times session_impl::times_now() const {
   const auto elapsed = runtime::record_now() - moves_since_;
   return {.elapsed_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(0, elapsed)),
           .call_ns = call_ns_,
-          .wait_ns = reactor_->waited_ns() - waited_before_ns_};
+          .wait_ns = reactor_->waited_ns() - waited_before_ns_,
+          .credit_ns = credit_ns_};
+}
+
+// Of the thread that uses the session.
+policies::process_pressure session_impl::pressure_now() const {
+  return {.stopped_ns = stalls_->stopped_ns(),
+          .starved_ns = runtime::starved_ns_of_thread(),
+          .disk_faults = runtime::disk_faults_of_process()};
 }
 
 status session_impl::compute_longer() {

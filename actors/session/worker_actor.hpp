@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,32 @@ struct worker_numbers {
   std::atomic<std::uint64_t> room_below{0};  // clocks whose pushes are within the credit window
   std::atomic<std::uint64_t> staleness_max{0};
   std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
+  // By shard, as rank_arrivals; empty where there is one.
+  struct answers {
+    std::atomic<std::uint64_t> clocks{0};
+    std::atomic<std::uint64_t> last{0};
+    std::atomic<std::uint64_t> late_ns{0};
+  };
+  std::vector<answers> shards;
+
+  // While nobody reads or writes them.
+  void set_shards(std::size_t count) { shards = std::vector<answers>(count > 1 ? count : 0); }
+  // Of the worker's thread. Who reads meanwhile may see a part of it.
+  void set_answers(std::span<const policies::rank_arrivals> from) {
+    for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+      shards[shard].clocks.store(from[shard].clocks, std::memory_order_relaxed);
+      shards[shard].last.store(from[shard].last, std::memory_order_relaxed);
+      shards[shard].late_ns.store(from[shard].late_ns, std::memory_order_relaxed);
+    }
+  }
+  std::vector<policies::rank_arrivals> answers_now() const {
+    std::vector<policies::rank_arrivals> now(shards.size());
+    for (std::size_t shard = 0; shard < shards.size(); ++shard)
+      now[shard] = {.clocks = shards[shard].clocks.load(std::memory_order_relaxed),
+                    .last = shards[shard].last.load(std::memory_order_relaxed),
+                    .late_ns = shards[shard].late_ns.load(std::memory_order_relaxed)};
+    return now;
+  }
 };
 
 struct worker_identity {
@@ -132,6 +159,9 @@ class worker final : public reactor_actor<worker_actor::base>,
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t bytes) override;
   void progressed() override { update_numbers(); }
+  void answered(std::span<const policies::rank_arrivals> shards) override {
+    identity_.numbers->set_answers(shards);
+  }
   void report_unreachable(const unreachable_peers& peers) override {
     report_outages(identity_.coordinator, identity_.run, home().address(), peers);
   }

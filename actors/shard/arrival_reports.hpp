@@ -1,7 +1,8 @@
-// Tells the coordinator when pushes have come in: once in a while, whatever happens, and as
-// frames come. One thread, the home's.
+// Tells the coordinator when pushes have come in, and how busy this process is: once in a
+// while, whatever happens, and as frames come. One thread, the home's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "actors/seam/shell_home.hpp"
@@ -13,21 +14,35 @@ class arrival_reports {
  public:
   arrival_reports(shell_home& home, policies::ingress_core& core) : home_(home), core_(core) {}
 
-  // Before the core hears of the frame.
-  void frame_comes() {
+  // Before and after a frame is handled, and what was put off. What comes while this process
+  // works waits to be handled, and is not late for that: arrivals are told by a clock that
+  // stands still meanwhile.
+  void work_begins() {
+    began_ = home_.record_now();
+    if (first_ == 0) first_ = began_;
+    core_.set_time(began_ - busy_ns_);
+  }
+  void work_ends() {
     const auto now = home_.record_now();
-    core_.set_time(now);
+    busy_ns_ += std::max<std::int64_t>(0, now - began_);
     if (now < reported_at_ + pause_ns) return;
+    auto closed = core_.take_arrivals();
+    if (closed.empty()) return;
     reported_at_ = now;
-    if (const auto closed = core_.take_arrivals(); !closed.empty())
-      home_.report_arrivals(closed);
+    home_.report_arrivals({.closed = std::move(closed),
+                           .times = {.elapsed_ns = static_cast<std::uint64_t>(now - first_),
+                                     .busy_ns = static_cast<std::uint64_t>(busy_ns_),
+                                     .pressure = home_.pressure()}});
   }
 
  private:
-  static constexpr std::int64_t pause_ns = 1'000'000'000;
+  static constexpr std::int64_t pause_ns = 200'000'000;  // as often as the launcher asks
 
   shell_home& home_;
   policies::ingress_core& core_;
+  std::int64_t first_ = 0;
+  std::int64_t began_ = 0;
+  std::int64_t busy_ns_ = 0;
   std::int64_t reported_at_ = 0;
 };
 

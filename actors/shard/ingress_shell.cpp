@@ -103,8 +103,19 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
 }
 
 void ingress_shell::on_frame(frame_event& event) {
+  arrivals_.work_begins();
+  handle(event);
+  arrivals_.work_ends();
+}
+
+void ingress_shell::go_on() {
+  arrivals_.work_begins();
+  core_.go_on();
+  arrivals_.work_ends();
+}
+
+void ingress_shell::handle(frame_event& event) {
   const auto& header = event.header;
-  arrivals_.frame_comes();
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);
   if (taken == runtime::errc::not_found)

@@ -126,7 +126,8 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void go_on_soon() override { home_.after_progress(*this); }
   void post_acks_soon() override { home_.before_progress(acks_); }
   void note_refusal(const policies::frame_tag& tag, policies::reply_code code) override;
-  void go_on() override { core_.go_on(); }  // the home's
+  void go_on() override;  // the home's
+  void handle(frame_event& event);
   struct acks final : continuation {
     explicit acks(policies::ingress_core& core) : core_(core) {}
     void go_on() override { core_.post_acks(); }

@@ -16,88 +16,70 @@ namespace tidegate::launch {
 namespace {
 
 using json = nlohmann::ordered_json;
+using policies::held_up_by;
+using policies::job_period;
 using cause = held_up_by::cause;
-
-// A worker holds a job up if others wait for it for so much of the time, and so many times as
-// long as for another: where all are alike each comes last now and then.
-constexpr double share_of_time_least = 0.05;
-constexpr double times_others_least = 2;
-// Of the time by which it is late, what a longer computation must explain.
-constexpr double explained_least = 0.5;
-
-using account = metrics_record::account;
-using accounts = metrics_record::accounts;
-using sample = metrics_record::sample;
-
-void add(account& to, const account& more) {
-  to.clocks += more.clocks;
-  to.computes += more.computes;
-  to.calls += more.calls;
-  to.waits += more.waits;
-  to.late += more.late;
-  to.last += more.last;
-}
+using party = held_up_by::party;
 
 bool is_metrics(const json& line) {
   return line.is_object() && line.contains("version") && line.contains("workers") &&
          line["workers"].is_array() && line.contains("job") && line["job"].is_string();
 }
 
-sample sample_of(const json& line) {
-  sample of{.clock = static_cast<std::uint64_t>(number_in(line, "clock_slowest")),
-            .epoch = number_in(line, "epoch"),
-            .seconds = number_in(line, "seconds"),
-            .workers = {}};
-  for (const auto& worker : line["workers"]) {
-    if (!worker.is_object()) continue;
-    const auto clocks = number_in(worker, "clocks_per_second") * of.seconds;
-    const auto last = number_in(worker, "comes_last") * clocks;
-    of.workers[static_cast<std::uint32_t>(number_in(worker, "rank"))] = {
-        .clocks = clocks,
-        .computes = number_in(worker, "computes") * of.seconds,
-        .calls = number_in(worker, "calls") * of.seconds,
-        .waits = number_in(worker, "waits") * of.seconds,
-        .late = last * number_in(worker, "late_seconds"),
-        .last = last};
-  }
+policies::pressure_rates pressure_in(const json& process) {
+  return {.stopped = number_in(process, "stopped"),
+          .starved = number_in(process, "starved"),
+          .disk_faults = number_in(process, "disk_faults")};
+}
+
+// Shares are of as many seconds as the process has told of; of all in lines of before.
+double seconds_in(const json& process, double all) {
+  return process.contains("seconds") ? number_in(process, "seconds") : all;
+}
+
+// Lines of before have the share of clocks and the delay in each.
+double late_in(const json& worker) {
+  if (worker.contains("late")) return number_in(worker, "late");
+  return number_in(worker, "clocks_per_second") * number_in(worker, "comes_last") *
+         number_in(worker, "late_seconds");
+}
+
+// Lines of before have no shards, and less of workers.
+job_period period_in(const json& line) {
+  policies::job_rates rates{.seconds = number_in(line, "seconds")};
+  for (const auto& worker : line["workers"])
+    if (worker.is_object())
+      rates.workers.push_back({.rank = static_cast<std::uint32_t>(number_in(worker, "rank")),
+                               .seconds = seconds_in(worker, rates.seconds),
+                               .clocks_per_second = number_in(worker, "clocks_per_second"),
+                               .computes = number_in(worker, "computes"),
+                               .calls = number_in(worker, "calls"),
+                               .waits = number_in(worker, "waits"),
+                               .credits = number_in(worker, "credits"),
+                               .pressure = pressure_in(worker),
+                               .comes_last = number_in(worker, "comes_last"),
+                               .late_seconds = number_in(worker, "late_seconds"),
+                               .late = late_in(worker)});
+  const auto shards = line.find("shards");
+  if (shards != line.end() && shards->is_array())
+    for (const auto& shard : *shards)
+      if (shard.is_object())
+        rates.shards.push_back({.shard = static_cast<std::uint32_t>(number_in(shard, "shard")),
+                                .seconds = seconds_in(shard, rates.seconds),
+                                .answers_last = number_in(shard, "answers_last"),
+                                .late_seconds = number_in(shard, "late_seconds"),
+                                .waits = number_in(shard, "waits"),
+                                .busy = number_in(shard, "busy"),
+                                .pressure = pressure_in(shard)});
+  auto of =
+      policies::period_of(static_cast<std::uint64_t>(number_in(line, "clock_slowest")), rates);
+  of.epoch = number_in(line, "epoch");
   return of;
 }
 
-double per_clock(double seconds, const account& of) {
-  return of.clocks > 0 ? seconds / of.clocks : 0;
-}
-
-// The median over the others.
-template <class Value>
-double of_others(const accounts& workers, std::uint32_t rank, const Value& value) {
-  std::vector<double> all;
-  for (const auto& [other, of] : workers)
-    if (other != rank && of.clocks > 0) all.push_back(value(of));
-  if (all.empty()) return 0;
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  return *middle;
-}
-
-// By how much a worker is late for the others: what they have waited, at most. Under async
-// nobody waits, and under ssp only who is too far ahead.
-double waited_for(std::uint32_t rank, const accounts& workers) {
-  const auto at = workers.find(rank);
-  if (at == workers.end() || at->second.clocks <= 0) return 0;
-  const auto waits = [](const account& of) { return per_clock(of.waits, of); };
-  return std::min(at->second.late, at->second.clocks * of_others(workers, rank, waits));
-}
-
-bool holds_up(std::uint32_t rank, const accounts& workers, double seconds) {
-  const auto late = waited_for(rank, workers);
-  const auto others = of_others(workers, rank, [](const account& of) { return of.late; });
-  return late > 0 && late >= share_of_time_least * seconds &&
-         late >= times_others_least * others;
-}
-
-void narrow(std::vector<sample>& samples, const attribution_range& range) {
+void narrow(std::vector<job_period>& samples, const attribution_range& range) {
   if (range.clock) {
-    const auto at = std::find_if(samples.begin(), samples.end(), [&](const sample& each) {
+    const auto at = std::find_if(samples.begin(), samples.end(), [&](const job_period& each) {
       return each.clock >= *range.clock;
     });
     samples.erase(samples.begin(), at);
@@ -106,34 +88,7 @@ void narrow(std::vector<sample>& samples, const attribution_range& range) {
   if (range.last_clocks == 0 || samples.empty()) return;
   const auto last = samples.back().clock;
   const auto first = last - std::min(last, range.last_clocks);
-  std::erase_if(samples, [&](const sample& each) { return each.clock < first; });
-}
-
-held_up_by account_for(std::uint32_t rank, const accounts& workers,
-                       const std::vector<sample>& samples, double seconds) {
-  const auto& own = workers.at(rank);
-  const auto late = waited_for(rank, workers);
-  held_up_by of{.rank = rank,
-                .because = cause::arrives,
-                .comes_last = own.last / own.clocks,
-                .late_seconds = late / own.clocks};
-  const auto computes = [](const account& each) { return per_clock(each.computes, each); };
-  const auto calls = [](const account& each) { return per_clock(each.calls, each); };
-  const auto explains = [&](cause candidate, const auto& value) {
-    const auto others = of_others(workers, rank, value);
-    if (value(own) - others < explained_least * of.late_seconds) return false;
-    of.because = candidate;
-    of.own_seconds = value(own);
-    of.others_seconds = others;
-    return true;
-  };
-  if (!explains(cause::computes, computes)) explains(cause::calls, calls);
-  const auto in = std::count_if(samples.begin(), samples.end(), [&](const sample& each) {
-    return holds_up(rank, each.workers, each.seconds);
-  });
-  of.of_the_time = static_cast<double>(in) / static_cast<double>(samples.size());
-  of.faster = seconds / std::max(seconds - late, 0.01 * seconds);
-  return of;
+  std::erase_if(samples, [&](const job_period& each) { return each.clock < first; });
 }
 
 std::string milliseconds(double seconds) {
@@ -141,27 +96,50 @@ std::string milliseconds(double seconds) {
 }
 
 std::string because_text(const held_up_by& of) {
+  const auto compared = [&of](const std::string& own, const std::string& others) {
+    return own + milliseconds(of.own_seconds) + " a clock, " + others +
+           milliseconds(of.others_seconds);
+  };
   switch (of.because) {
+    case cause::stopped:
+      return "its process was stopped for " + milliseconds(of.own_seconds) +
+             " a clock, by a signal, a debugger or its host";
+    case cause::starved:
+      return compared("it was ready and had no processor for ", "the others ");
+    case cause::disk_faults:
+      return "its memory is on a disk: it read " + number_text("%.0f", of.own_seconds) +
+             " pages a clock from there, the others " + number_text("%.0f", of.others_seconds);
     case cause::computes:
-      return "it computes " + milliseconds(of.own_seconds) + " a clock, the others " +
-             milliseconds(of.others_seconds);
+      return compared("it computes ", "the others ");
     case cause::calls:
-      return "its calls take " + milliseconds(of.own_seconds) +
-             " a clock, those of the others " + milliseconds(of.others_seconds) +
+      return compared("its calls take ", "those of the others ") +
              ": it copies or sends more slowly";
+    case cause::busy:
+      return compared("it is busy ", "the others ") + ": its steps take longer";
     case cause::arrives:
-      return "it computes no longer than the others, and what it pushes arrives late: its "
-             "link, or its host";
+      break;
   }
-  return {};
+  return of.kind == party::worker
+             ? "it computes no longer than the others, and what it pushes arrives late: its "
+               "link, or its host"
+             : "it is not busier than the others, and its answers arrive late: its link, or "
+               "its host";
 }
 
 const char* word_of(cause because) {
   switch (because) {
+    case cause::stopped:
+      return "stopped";
+    case cause::starved:
+      return "starved";
+    case cause::disk_faults:
+      return "disk_faults";
     case cause::computes:
       return "computes";
     case cause::calls:
       return "calls";
+    case cause::busy:
+      return "busy";
     case cause::arrives:
       break;
   }
@@ -179,9 +157,9 @@ runtime::status metrics_record::read(std::istream& lines) {
               "metrics.jsonl has lines of version " + line["version"].dump() +
                   "; this Tidegate reads version " + std::to_string(metrics_version)};
     const auto job = line["job"].get<std::string>();
-    const auto [at, is_new] = samples_.try_emplace(job);
+    const auto [at, is_new] = periods_.try_emplace(job);
     if (is_new) jobs_.push_back(job);
-    auto next = sample_of(line);
+    auto next = period_in(line);
     // What was done in an epoch before was done again.
     if (!at->second.empty() && at->second.back().epoch != next.epoch) at->second.clear();
     if (next.seconds > 0) at->second.push_back(std::move(next));
@@ -191,37 +169,36 @@ runtime::status metrics_record::read(std::istream& lines) {
 
 runtime::expected<job_attribution> metrics_record::attribute(
     const std::string& job, const attribution_range& range) const {
-  const auto of_job = samples_.find(job);
-  auto samples = of_job == samples_.end() ? std::vector<sample>() : of_job->second;
-  narrow(samples, range);
-  if (samples.empty())
+  const auto of_job = periods_.find(job);
+  auto periods = of_job == periods_.end() ? std::vector<job_period>() : of_job->second;
+  narrow(periods, range);
+  if (periods.empty())
     return runtime::fail(runtime::errc::not_found,
                          "metrics.jsonl says nothing of these clocks of job " + job);
-  job_attribution all{
-      .job = job, .first_clock = samples.front().clock, .last_clock = samples.back().clock};
-  accounts workers;
-  for (const auto& each : samples) {
-    all.seconds += each.seconds;
-    for (const auto& [rank, of] : each.workers) add(workers[rank], of);
-  }
-  all.workers = workers.size();
-  for (const auto& [rank, of] : workers)
-    if (holds_up(rank, workers, all.seconds))
-      all.held_up.push_back(account_for(rank, workers, samples, all.seconds));
-  std::stable_sort(
-      all.held_up.begin(), all.held_up.end(),
-      [](const held_up_by& a, const held_up_by& b) { return a.faster > b.faster; });
-  return all;
+  job_period sums;
+  for (const auto& each : periods) add(sums, each);
+  return job_attribution{.job = job,
+                         .first_clock = periods.front().clock,
+                         .last_clock = periods.back().clock,
+                         .seconds = sums.seconds,
+                         .workers = sums.workers.size(),
+                         .held_up = policies::held_up(periods)};
 }
 
-std::string to_text(const held_up_by& worker) {
-  return "worker " + std::to_string(worker.rank) + " came last in " +
-         number_text("%.0f%%", 100 * worker.comes_last) + " of the clocks, which waited " +
-         milliseconds(worker.late_seconds) + " for it on average, in " +
-         number_text("%.0f%%", 100 * worker.of_the_time) +
-         " of the seconds: " + because_text(worker) +
-         ". Did it come with the others, the job would be " +
-         number_text("%.2f", worker.faster) + " times as fast";
+std::string to_text(const held_up_by& of) {
+  const bool is_worker = of.kind == party::worker;
+  auto text = (is_worker ? "worker " : "shard ") + std::to_string(of.number);
+  // Of one shard alone nobody can say whether it comes last.
+  if (is_worker || of.comes_last > 0)
+    text += (is_worker ? " came" : " answered") + std::string(" last in ") +
+            number_text("%.0f%%", 100 * of.comes_last) + " of the clocks, which waited " +
+            milliseconds(of.late_seconds) + " for it on average";
+  else
+    text += " held the clocks up for " + milliseconds(of.late_seconds) + " on average";
+  return text + ", in " + number_text("%.0f%%", 100 * of.of_the_time) +
+         " of the seconds: " + because_text(of) +
+         ". Did it come with the others, the job would be " + number_text("%.2f", of.faster) +
+         " times as fast";
 }
 
 std::string attribution_text(const job_attribution& of) {
@@ -229,8 +206,8 @@ std::string attribution_text(const job_attribution& of) {
               std::to_string(of.first_clock) + " to " + std::to_string(of.last_clock) + ", " +
               duration_text(of.seconds) + "\n";
   if (of.held_up.empty())
-    return text + "no worker held it up: for none the others waited " +
-           number_text("%.0f%%", 100 * share_of_time_least) +
+    return text + "nobody held it up: for no worker and no shard the others waited " +
+           number_text("%.0f%%", 100 * policies::held_up_least) +
            " of the time, and twice as long as for another\n";
   for (const auto& each : of.held_up) text += to_text(each) + "\n";
   return text;
@@ -244,7 +221,7 @@ std::string attribution_json(const job_attribution& of) {
            {"seconds", of.seconds}};
   all["held_up_by"] = json::array();
   for (const auto& each : of.held_up)
-    all["held_up_by"].push_back({{"rank", each.rank},
+    all["held_up_by"].push_back({{each.kind == party::worker ? "rank" : "shard", each.number},
                                  {"because", word_of(each.because)},
                                  {"comes_last", each.comes_last},
                                  {"late_seconds", each.late_seconds},

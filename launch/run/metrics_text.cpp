@@ -128,6 +128,35 @@ void add_times(const run_view::job& job, exposition& to) {
   }
 }
 
+void add_pressures(const run_view::job& job, exposition& to) {
+  for (const auto* worker : members_of(job.status))
+    if (const auto& of = worker->times; of.elapsed_ns > 0)
+      for (const auto& [kind, lasted] : {std::pair("stopped", of.pressure.stopped_ns),
+                                         std::pair("starved", of.pressure.starved_ns)})
+        to.sample(
+            {{"job", job.status.name}, {"rank", std::to_string(worker->rank)}, {"kind", kind}},
+            number(lasted) * ns);
+}
+
+void add_shards(const run_view& run, exposition& to) {
+  for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
+    if (const auto& of = run.shards[shard]; of.elapsed_ns > 0)
+      for (const auto& [activity, lasted] :
+           {std::pair("busy", of.busy_ns), std::pair("stopped", of.pressure.stopped_ns),
+            std::pair("starved", of.pressure.starved_ns)})
+        to.sample({{"shard", std::to_string(shard)}, {"activity", activity}},
+                  number(lasted) * ns);
+}
+
+samples of_answers(double (*value)(const policies::rank_arrivals&)) {
+  return of_jobs([value](const run_view::job& job, exposition& to) {
+    const auto& answers = job.status.answers;
+    for (std::size_t shard = 0; shard < answers.size(); ++shard)
+      to.sample({{"job", job.status.name}, {"shard", std::to_string(shard)}},
+                value(answers[shard]));
+  });
+}
+
 void add_reported(const run_view::job& job, exposition& to) {
   for (const auto& [name, value] : job.status.metrics)
     to.sample({{"job", job.status.name}, {"name", name}}, value);
@@ -234,15 +263,45 @@ std::vector<family> families_of_workers() {
        "By how much it came after the last but one then, in sum over these",
        of_workers(
            [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
+      {"tidegate_worker_pressure_seconds", counter, "job, rank, kind",
+       "For how long the worker's process was stopped, and its thread ready without a "
+       "processor",
+       of_jobs(add_pressures)},
+      {"tidegate_disk_faults", counter, "job, rank",
+       "Page faults of the worker's process that read a disk",
+       of_workers(
+           [](const worker_status& worker) {
+             return number(worker.times.pressure.disk_faults);
+           },
+           has_reported)},
       {"tidegate_incarnation", gauge, "job, rank",
        "Which process of the worker this is, from 1",
        of_workers([](const worker_status& worker) { return number(worker.incarnation); })}};
 }
 
+std::vector<family> families_of_shards() {
+  using enum metric_kind;
+  using policies::rank_arrivals;
+  return {
+      {"tidegate_shard_seconds", counter, "shard, activity",
+       "For how long the shard's process was busy with frames of workers and their steps, was "
+       "stopped, and was ready without a processor",
+       add_shards},
+      {"tidegate_answers", counter, "job, shard",
+       "Clocks of workers in which the shard has answered; nothing of one shard alone",
+       of_answers([](const rank_arrivals& of) { return number(of.clocks); })},
+      {"tidegate_last_answers", counter, "job, shard",
+       "Of these, those in which its answer came last",
+       of_answers([](const rank_arrivals& of) { return number(of.last); })},
+      {"tidegate_late_answers_seconds", counter, "job, shard",
+       "By how much it came after the last but one then, in sum over these",
+       of_answers([](const rank_arrivals& of) { return number(of.late_ns) * ns; })}};
+}
+
 const std::vector<family>& families() {
   static const auto all = [] {
     auto every = families_of_run();
-    for (auto& more : {families_of_jobs(), families_of_workers()})
+    for (auto& more : {families_of_jobs(), families_of_workers(), families_of_shards()})
       every.insert(every.end(), more.begin(), more.end());
     return every;
   }();

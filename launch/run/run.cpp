@@ -190,6 +190,7 @@ run_view run::view() const {
                                                            : "starting"});
   }
   all.waits = output_.waits();
+  all.shards = metrics_.shards();
   return all;
 }
 

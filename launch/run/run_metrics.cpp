@@ -24,23 +24,45 @@ json rounded(double value, double parts) {
   return std::isfinite(value) ? json(std::round(value * parts) / parts) : json(nullptr);
 }
 
-json worker_json(const policies::worker_status& worker, const worker_rates& rates) {
-  return {{"rank", worker.rank},
+void add_pressure(json& to, const policies::pressure_rates& rates) {
+  to["stopped"] = rounded(rates.stopped, 1e3);
+  to["starved"] = rounded(rates.starved, 1e3);
+  to["disk_faults"] = rounded(rates.disk_faults, 10);
+}
+
+json shard_json(const policies::shard_rates& rates) {
+  json shard{{"shard", rates.shard},
+             {"seconds", rounded(rates.seconds, 1e3)},
+             {"answers_last", rounded(rates.answers_last, 1e3)},
+             {"late_seconds", rounded(rates.late_seconds, 1e6)},
+             {"waits", rounded(rates.waits, 1e3)},
+             {"busy", rounded(rates.busy, 1e3)}};
+  add_pressure(shard, rates.pressure);
+  return shard;
+}
+
+json worker_json(const policies::worker_status& worker, const policies::worker_rates& rates) {
+  json of{{"rank", worker.rank},
           {"incarnation", worker.incarnation},
           {"clock", worker.clock},
           {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
           {"samples_per_second", rounded(rates.samples_per_second, 10)},
+          {"seconds", rounded(rates.seconds, 1e3)},
           {"computes", rounded(rates.computes, 1e3)},
           {"calls", rounded(rates.calls, 1e3)},
           {"waits", rounded(rates.waits, 1e3)},
+          {"credits", rounded(rates.credits, 1e3)},
           {"comes_last", rounded(rates.comes_last, 1e3)},
-          {"late_seconds", rounded(rates.late_seconds, 1e6)}};
+          {"late_seconds", rounded(rates.late_seconds, 1e6)},
+          {"late", rounded(rates.late, 1e4)}};
+  add_pressure(of, rates.pressure);
+  return of;
 }
 
 }  // namespace
 
 std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
-                         const policies::job_status& job, const job_rates& rates) {
+                         const policies::job_status& job, const policies::job_rates& rates) {
   json line{{"version", metrics_version},
             {"unix_ns", unix_ns},
             {"job", job.name},
@@ -57,6 +79,8 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
   line["workers"] = json::array();
   for (std::size_t i = 0; i < rates.workers.size(); ++i)
     line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));
+  line["shards"] = json::array();
+  for (const auto& shard : rates.shards) line["shards"].push_back(shard_json(shard));
   if (job.latest.late_ns > 0)
     line["latest"] = {
         {"clock", job.latest.clock},
@@ -68,6 +92,7 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
 runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
                                  const policies::cluster_status& status) {
   const bool is_due = now >= written_at_ + pause_ns;
+  shards_ = status.shards;
   const std::pair coordinator(status.epoch, status.incarnation);
   if (std::exchange(coordinator_, coordinator) != coordinator) windows_.clear();
   std::string lines;
@@ -77,23 +102,23 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
       continue;
     }
     auto& window = windows_[job.name];
-    window.last_seconds.add(now, job);
+    window.last_seconds.add(now, job, status.shards);
     window.rates = window.last_seconds.rates();
-    window.since_line.add(now, job);
+    window.since_line.add(now, job, status.shards);
     if (!is_due) continue;
     const auto rates = window.since_line.rates();
     if (rates.seconds <= 0) continue;
     lines += metrics_line(unix_ns, status.epoch, job, rates) + "\n";
     window.since_line = {};
-    window.since_line.add(now, job);
+    window.since_line.add(now, job, status.shards);
   }
   if (lines.empty()) return {};
   written_at_ = now;
   return write(lines);
 }
 
-const job_rates& run_metrics::rates(const std::string& job) const {
-  static const job_rates unknown;
+const policies::job_rates& run_metrics::rates(const std::string& job) const {
+  static const policies::job_rates unknown;
   const auto at = windows_.find(job);
   return at == windows_.end() ? unknown : at->second.rates;
 }

@@ -7,8 +7,9 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "launch/text/job_rates.hpp"
+#include "policies/attribution/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -19,7 +20,7 @@ inline constexpr int metrics_version = 1;
 
 // A line, without its end. Pure.
 std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
-                         const policies::job_status& job, const job_rates& rates);
+                         const policies::job_status& job, const policies::job_rates& rates);
 
 class run_metrics {
  public:
@@ -31,7 +32,9 @@ class run_metrics {
   runtime::status add(std::int64_t now, std::int64_t unix_ns,
                       const policies::cluster_status& status);
   // Of a job in the last seconds; nothing is known of one that does not run.
-  const job_rates& rates(const std::string& job) const;
+  const policies::job_rates& rates(const std::string& job) const;
+  // By number, as they told last.
+  const std::vector<policies::shard_times>& shards() const noexcept { return shards_; }
 
  private:
   runtime::status write(const std::string& lines);
@@ -40,12 +43,13 @@ class run_metrics {
   std::string run_dir_;
   std::uint64_t bytes_max_;
   struct windows {
-    rate_window last_seconds;
-    rate_window since_line;  // since the last line
-    job_rates rates;         // of the last seconds
+    policies::rate_window last_seconds;
+    policies::rate_window since_line;  // since the last line
+    policies::job_rates rates;         // of the last seconds
   };
 
   std::map<std::string, windows> windows_;  // of jobs that run
+  std::vector<policies::shard_times> shards_;
   // Whose words these are: another coordinator knows nothing yet of what was before.
   std::pair<std::uint32_t, std::uint32_t> coordinator_;  // epoch, incarnation
   runtime::unique_fd file_;

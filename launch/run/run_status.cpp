@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using row = std::vector<std::string>;
 
-json member_json(const policies::worker_status& worker, const worker_rates& rates) {
+json member_json(const policies::worker_status& worker, const policies::worker_rates& rates) {
   return {{"rank", worker.rank},
           {"incarnation", worker.incarnation},
           {"joined", worker.joined},
@@ -31,6 +31,15 @@ json member_json(const policies::worker_status& worker, const worker_rates& rate
           {"waits", finite_json(rates.waits)},
           {"comes_last", finite_json(rates.comes_last)},
           {"late_seconds", finite_json(rates.late_seconds)}};
+}
+
+json shard_now_json(const policies::shard_rates& rates) {
+  return {{"shard", rates.shard},
+          {"busy", finite_json(rates.busy)},
+          {"answers_last", finite_json(rates.answers_last)},
+          {"late_seconds", finite_json(rates.late_seconds)},
+          {"stopped", finite_json(rates.pressure.stopped)},
+          {"starved", finite_json(rates.pressure.starved)}};
 }
 
 json live_json(const run_view::job& of) {
@@ -50,8 +59,11 @@ json live_json(const run_view::job& of) {
                          {"samples_per_second", finite_json(of.rates.samples_per_second)}};
   all["members"] = json::array();
   for (std::size_t i = 0; i < job.members.size(); ++i)
-    all["members"].push_back(member_json(
-        job.members[i], i < of.rates.workers.size() ? of.rates.workers[i] : worker_rates()));
+    all["members"].push_back(member_json(job.members[i], i < of.rates.workers.size()
+                                                             ? of.rates.workers[i]
+                                                             : policies::worker_rates()));
+  all["shards"] = json::array();
+  for (const auto& shard : of.rates.shards) all["shards"].push_back(shard_now_json(shard));
   return all;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launch/shell/live_process.hpp"
-#include "launch/text/job_rates.hpp"
+#include "policies/attribution/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
 
@@ -23,7 +23,7 @@ struct run_view {
 
   struct job {
     policies::job_status status;
-    job_rates rates;  // of the last seconds
+    policies::job_rates rates;  // of the last seconds
   };
 
   std::string cluster;
@@ -35,6 +35,7 @@ struct run_view {
   std::vector<live_process> processes;
   std::vector<host> hosts;  // by the number of their agent; the launcher's own is the first
   std::vector<policies::wait_status> waits;  // the longest first
+  std::vector<policies::shard_times> shards = {};
 };
 
 // One line, without its end: the jobs as in result.json and with how far they are, processes,

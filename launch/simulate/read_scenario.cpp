@@ -165,6 +165,20 @@ std::optional<sim::role> stalling(const std::string& text) {
   return whose == sim::role::coordinator ? std::nullopt : whose;
 }
 
+std::optional<sim::slow_kind> slow_kind(const std::string& text) {
+  using sim::slow_kind;
+  static const std::map<std::string, slow_kind> kinds{
+      {"none", slow_kind::none},
+      {"worker_computes", slow_kind::worker_computes},
+      {"worker_link", slow_kind::worker_link},
+      {"worker_stopped", slow_kind::worker_stopped},
+      {"shard_link", slow_kind::shard_link},
+      {"shard_busy", slow_kind::shard_busy},
+      {"shard_stopped", slow_kind::shard_stopped}};
+  const auto at = kinds.find(text);
+  return at == kinds.end() ? std::nullopt : std::optional(at->second);
+}
+
 constexpr const char* count_rule = "a number or a range as 1..3";
 constexpr const char* share_rule = "0 to 1";
 constexpr const char* time_rule = "a time as 20us, 5ms, 2s";
@@ -294,6 +308,9 @@ key_readers readers_of(scenario& into) {
   all["stalls.last"] = {duration_of(into.stall_max), time_rule};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),
                       "a list of worker, shard, aggregator, launcher"};
+  all["slow.causes"] = {words<sim::slow_kind>(into.slow, slow_kind),
+                        "a list of none, worker_computes, worker_link, worker_stopped, "
+                        "shard_link, shard_busy, shard_stopped"};
   all["clocks.skew"] = {chance(into.clock_skew), share_rule};
   all["memory.no_room"] = {chance(into.no_memory), share_rule};
   all["memory.no_window"] = {chance(into.no_window), share_rule};

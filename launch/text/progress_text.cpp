@@ -22,13 +22,13 @@ std::string clock_text(const job_status& job) {
 
 // As fast as in the last seconds: what a run did before it was resumed, or with other workers,
 // says nothing of what is to come.
-std::string time_left(const job_status& job, const job_rates& rates) {
+std::string time_left(const job_status& job, const policies::job_rates& rates) {
   if (job.clocks_total <= job.clock_slowest || rates.clocks_per_second <= 0) return {};
   const auto left = static_cast<double>(job.clocks_total - job.clock_slowest);
   return "  " + duration_text(left / rates.clocks_per_second) + " left";
 }
 
-std::string running_text(const job_status& job, const job_rates& rates) {
+std::string running_text(const job_status& job, const policies::job_rates& rates) {
   std::string text;
   if (job.epoch > 0) text += "epoch " + number_text("%.1f", job.epoch) + "  ";
   text += clock_text(job);
@@ -81,8 +81,8 @@ std::string wait_text(const std::vector<policies::wait_status>& waits) {
   return text;
 }
 
-std::string progress_line(const job_status& job, std::uint32_t workers, const job_rates& rates,
-                          std::size_t width) {
+std::string progress_line(const job_status& job, std::uint32_t workers,
+                          const policies::job_rates& rates, std::size_t width) {
   auto text = job.name + "  " + job.policy + "  ";
   switch (job.state) {
     case job_state::waiting:

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/text/job_rates.hpp"
+#include "policies/attribution/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 
 namespace tidegate::launch {
@@ -15,7 +15,7 @@ namespace tidegate::launch {
 // `workers`: how many the job has; `rates`: of its last seconds. At most `width` characters; 0:
 // no limit.
 std::string progress_line(const policies::job_status& job, std::uint32_t workers,
-                          const job_rates& rates, std::size_t width);
+                          const policies::job_rates& rates, std::size_t width);
 
 // "job mlp has waited 3 s for worker-mlp-1 to join (and 2 more)": the longest first. `waits` is
 // not empty.

@@ -77,8 +77,8 @@ void coordinator_core::progress(std::int64_t now, const std::string& job, std::u
 }
 
 void coordinator_core::arrivals(std::int64_t now, const std::string& reporter,
-                                std::span<const job_arrivals> closed) {
-  state_.lifecycle.arrivals(now, reporter, closed);
+                                const shard_report& report) {
+  state_.lifecycle.arrivals(now, reporter, report);
 }
 
 void coordinator_core::checkpoint_begun(std::int64_t now, const std::string& job,

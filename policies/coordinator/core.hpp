@@ -78,8 +78,7 @@ class coordinator_core {
   void progress(std::int64_t now, const std::string& job, std::uint32_t rank,
                 const worker_progress& report, coordinator_effects& out);
   // A shard or aggregator, named by the address of its link, says when pushes came in.
-  void arrivals(std::int64_t now, const std::string& reporter,
-                std::span<const job_arrivals> closed);
+  void arrivals(std::int64_t now, const std::string& reporter, const shard_report& report);
   // The shell has named a checkpoint (coordinator_effects::begin_checkpoint).
   void checkpoint_begun(std::int64_t now, const std::string& job, checkpoint_id id,
                         coordinator_effects& out);

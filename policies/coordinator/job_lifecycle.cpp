@@ -1,6 +1,7 @@
 #include "policies/coordinator/job_lifecycle.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "policies/coordinator/state.hpp"
@@ -88,20 +89,42 @@ void job_lifecycle::close_below(const job_record& job, coordinator_effects& out)
           {at, state_.calls.next_id(), close_job_call{job.token}, job.spec.name, 0});
 }
 
+namespace {
+
+// Workers tell sums, which begin anew with a process.
+void add_answers(job_record& job, std::span<const rank_arrivals> before,
+                 std::span<const rank_arrivals> now) {
+  if (job.answers.size() < now.size()) job.answers.resize(now.size());
+  for (std::size_t shard = 0; shard < now.size(); ++shard) {
+    auto from = shard < before.size() ? before[shard] : rank_arrivals();
+    if (from.clocks > now[shard].clocks) from = {};
+    add(job.answers[shard],
+        {.clocks = now[shard].clocks - from.clocks,
+         .last = now[shard].last - std::min(from.last, now[shard].last),
+         .late_ns = now[shard].late_ns - std::min(from.late_ns, now[shard].late_ns)});
+  }
+}
+
+}  // namespace
+
 void job_lifecycle::progress(std::int64_t now, const std::string& name, std::uint32_t rank,
                              const worker_progress& report, coordinator_effects& out) {
   auto* job = state_.jobs.find(name);
   if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
+  add_answers(*job, job->workers[rank].last.answers, report.answers);
   job->workers[rank].last = report;
   if (job->state == job_state::running && all_in())
     state_.checkpoints.advanced(now, *job, report.clock, out);
 }
 
 void job_lifecycle::arrivals(std::int64_t now, const std::string& reporter,
-                             std::span<const job_arrivals> closed) {
-  for (const auto& from : closed)
+                             const shard_report& report) {
+  for (const auto& from : report.closed)
     for (auto& job : state_.jobs)
       if (job.token == from.token) add_arrivals(job, now, reporter, from);
+  for (std::uint32_t shard = 0; shard < state_.shards.size(); ++shard)
+    if (state_.replicas[shard].primary_address() == reporter)
+      state_.shards[shard] = report.times;
 }
 
 // Where gradients are summed on the way only aggregators see workers. What shards see then are
@@ -118,6 +141,17 @@ void job_lifecycle::add_arrivals(job_record& job, std::int64_t now, const std::s
   };
   for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
     if (sees(rank)) add(job.workers[rank].arrivals, from.ranks[rank]);
+  const auto tellers = job.aggregators.empty() ? state_.shards.size() : job.aggregators.size();
+  job.late_ns.resize(tellers);
+  for (std::uint32_t teller = 0; teller < tellers; ++teller) {
+    const bool is_it = job.aggregators.empty()
+                           ? state_.replicas[teller].primary_address() == reporter
+                           : teller == at;
+    if (!is_it) continue;
+    job.late_ns[teller].resize(job.workers.size());
+    for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
+      if (sees(rank)) job.late_ns[teller][rank] += from.ranks[rank].late_ns;
+  }
   if (!sees(from.latest.rank)) return;
   if (from.latest.late_ns < job.latest.late_ns && now < job.latest_at + latest_ns) return;
   job.latest = from.latest;

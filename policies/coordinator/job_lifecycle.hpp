@@ -28,8 +28,7 @@ class job_lifecycle {
   // is_to_hash().
   void progress(std::int64_t now, const std::string& job, std::uint32_t rank,
                 const worker_progress& report, coordinator_effects& out);
-  void arrivals(std::int64_t now, const std::string& reporter,
-                std::span<const job_arrivals> closed);
+  void arrivals(std::int64_t now, const std::string& reporter, const shard_report& report);
   runtime::status metric(const std::string& job, const std::string& name, double value,
                          coordinator_effects& out);
   void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,

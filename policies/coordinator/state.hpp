@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "policies/checkpoint/resume.hpp"
 #include "policies/coordinator/admission.hpp"
@@ -47,6 +48,7 @@ struct coordinator_state {
   call_tracker calls;
   table_catalog tables;
   replica_manager replicas;
+  std::vector<shard_times> shards;  // of the process that serves each, as it told last
   shard_mover mover;
   aggregator_recovery aggregators;
   admission admissions;

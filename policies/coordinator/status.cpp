@@ -1,5 +1,7 @@
 // What the coordinator tells of itself.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "policies/consistency/consistency.hpp"
@@ -14,6 +16,18 @@ namespace {
 
 using coordination::job_record;
 using coordination::worker_state;
+
+// Of an aggregator that is not the worker's nothing is known.
+std::uint64_t least_late(const job_record& job, std::uint32_t rank) {
+  const auto teller = job.sums.of_worker.empty() ? no_aggregator : job.sums.of_worker[rank];
+  std::optional<std::uint64_t> least;
+  for (std::uint32_t at = 0; at < job.late_ns.size(); ++at) {
+    const auto& ranks = job.late_ns[at];
+    if (rank >= ranks.size() || (!job.aggregators.empty() && at != teller)) continue;
+    least = std::min(least.value_or(ranks[rank]), ranks[rank]);
+  }
+  return least.value_or(0);
+}
 
 void sum_up(const job_record& job, job_status& shown) {
   auto slowest = clock_vector::infinity;
@@ -86,10 +100,14 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
                                  .clock = worker.last.clock,
                                  .samples = worker.last.samples,
                                  .times = worker.last.times,
-                                 .arrivals = worker.arrivals});
+                                 .arrivals = worker.arrivals,
+                                 .least_late_ns = least_late(job, rank)});
     constexpr std::int64_t told_ns = 5'000'000'000;
     if (now < job.latest_at + told_ns) shown.latest = job.latest;
     shown.workers = job.wanted;
+    shown.answers = job.answers;
+    for (const auto& ranks : job.late_ns)
+      shown.waited_ns.push_back(std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0}));
     shown.changes = job.changes;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;
@@ -100,6 +118,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
           static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
     sum_up(job, shown);
   }
+  all.shards = state_.shards;
   all.waits = state_.waits.reported(now);
   all.condemned = state_.waits.condemned();
   all.events = state_.events.since(events_seen);

@@ -1,6 +1,6 @@
-// Where the time of a job's workers goes. A worker knows for how long it computes, calls and
-// waits; shards know when its pushes came in, of all clocks that have closed since they said so
-// last: who came last, and by how much. Plain values.
+// Where the time of a job goes. A worker knows for how long it computes, calls and waits, and
+// which shard answered last; shards know when pushes came in, of all clocks that have closed
+// since they said so last: who came last, and by how much. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,39 @@
 
 namespace tidegate::policies {
 
+// What has kept a process from running though it had work.
+struct process_pressure {
+  std::uint64_t stopped_ns = 0;   // by a signal or a debugger, or its host stood still
+  std::uint64_t starved_ns = 0;   // its thread was ready, and had no processor
+  std::uint64_t disk_faults = 0;  // pages that had to be read from a disk
+
+  friend bool operator==(const process_pressure&, const process_pressure&) = default;
+};
+
 // Of a worker's process, since its first push. What is neither in calls nor waits, it computes.
 struct worker_times {
   std::uint64_t elapsed_ns = 0;
-  std::uint64_t call_ns = 0;  // in calls of the session, but for waits
-  std::uint64_t wait_ns = 0;  // until something has ended
+  std::uint64_t call_ns = 0;    // in calls of the session, but for waits
+  std::uint64_t wait_ns = 0;    // until something has ended
+  std::uint64_t credit_ns = 0;  // of the waits: for what it pushed to be acknowledged
+  process_pressure pressure;
 
   friend bool operator==(const worker_times&, const worker_times&) = default;
 };
 
-// A clock is closed when all who take part have pushed a later one.
+// Of the process of a shard or aggregator, since its first frame of a worker.
+struct shard_times {
+  std::uint64_t elapsed_ns = 0;
+  std::uint64_t busy_ns = 0;  // with frames of workers, and the steps that they make due
+  process_pressure pressure;
+
+  friend bool operator==(const shard_times&, const shard_times&) = default;
+};
+
+// Of those that a clock waits for, ranks of workers, or shards that answer. A clock is closed
+// when all who take part have pushed a later one.
 struct rank_arrivals {
-  std::uint64_t clocks = 0;   // closed, with a push of this rank
+  std::uint64_t clocks = 0;   // closed, in which it came
   std::uint64_t last = 0;     // of these, in how many it came last
   std::uint64_t late_ns = 0;  // by how much it came after the last but one, in sum
 
@@ -49,6 +70,14 @@ struct job_arrivals {
   latest_arrival latest;
 
   friend bool operator==(const job_arrivals&, const job_arrivals&) = default;
+};
+
+// What a shard or aggregator tells of its jobs.
+struct shard_report {
+  std::vector<job_arrivals> closed;  // of jobs of which clocks have closed
+  shard_times times;
+
+  friend bool operator==(const shard_report&, const shard_report&) = default;
 };
 
 }  // namespace tidegate::policies

@@ -26,6 +26,9 @@ struct worker_status {
   std::uint64_t samples = 0;
   worker_times times;
   rank_arrivals arrivals;  // over all shards or aggregators, since this coordinator began
+  // By how much it came last, at the shard where that is least: who is late for a shard's sake
+  // is not late at another.
+  std::uint64_t least_late_ns = 0;
 };
 
 struct job_status {
@@ -57,6 +60,11 @@ struct job_status {
   std::string parameters_sha256;          // hex, when done
   std::vector<worker_status> members;     // ascending in rank
   latest_arrival latest;                  // of the last second in which a clock closed
+  // By shard, how its answers came to the workers, in sum; empty where there is one.
+  std::vector<rank_arrivals> answers;
+  // By shard, for how long it has waited for those that came last, in sum; where aggregators
+  // come between, nothing.
+  std::vector<std::uint64_t> waited_ns;
 };
 
 // One line of events.jsonl that the coordinator saw.
@@ -89,7 +97,8 @@ struct cluster_status {
   std::uint32_t replicas_in_sync = 0;
   std::string lost;  // why no process has the contents of a shard any more; empty: all is well
   std::vector<job_status> jobs;
-  std::vector<wait_status> waits;  // the longest first
+  std::vector<shard_times> shards;  // of the process that serves each, as it told last
+  std::vector<wait_status> waits;   // the longest first
   std::vector<condemned_process> condemned;
   std::vector<cluster_event> events;  // after the first so many that the caller has seen
 };

@@ -203,6 +203,7 @@ struct worker_progress {
   std::uint64_t staleness_max = 0;
   std::uint64_t payload_bytes_copied = 0;  // when finished, also by shards for this worker
   worker_times times;
+  std::vector<rank_arrivals> answers;  // by shard: which came last; empty with one shard
 
   friend bool operator==(const worker_progress&, const worker_progress&) = default;
 };

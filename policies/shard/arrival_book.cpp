@@ -1,7 +1,8 @@
 #include "policies/shard/arrival_book.hpp"
 
-#include <algorithm>
 #include <utility>
+
+#include "policies/model/last_comer.hpp"
 
 namespace tidegate::policies::sharding {
 
@@ -25,32 +26,13 @@ bool arrival_book::is_closed(std::uint64_t clock, std::span<const rank_record> r
 }
 
 void arrival_book::close(std::uint64_t clock) {
-  auto* const times = &times_[place(0, clock)];
-  std::int64_t last = 0;
-  std::int64_t before = 0;  // the last but one
-  std::size_t by = 0;
-  std::size_t count = 0;
-  for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-    if (times[rank] == 0) continue;
-    ++count;
-    if (times[rank] >= last) {
-      before = std::exchange(last, times[rank]);
-      by = rank;
-    } else {
-      before = std::max(before, times[rank]);
-    }
-  }
-  if (count > 0) ++sums_.clocks;
-  for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-    if (std::exchange(times[rank], 0) == 0) continue;
-    ++sums_.ranks[rank].clocks;
-  }
-  if (count < 2) return;  // nobody was waited for
-  const auto late = static_cast<std::uint64_t>(last - before);
-  ++sums_.ranks[by].last;
-  sums_.ranks[by].late_ns += late;
-  if (late > sums_.latest.late_ns)
-    sums_.latest = {.clock = clock, .rank = static_cast<std::uint32_t>(by), .late_ns = late};
+  const auto last =
+      close_clock(std::span(times_).subspan(place(0, clock), next_.size()), sums_.ranks);
+  if (last.count > 0) ++sums_.clocks;
+  if (last.late_ns > sums_.latest.late_ns)
+    sums_.latest = {.clock = clock,
+                    .rank = static_cast<std::uint32_t>(last.index),
+                    .late_ns = last.late_ns};
 }
 
 job_arrivals arrival_book::take(std::uint64_t token) {

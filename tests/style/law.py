@@ -40,6 +40,7 @@ PROJECT = {
                             "runtime/device"],
 
     "policies/model": [BASE, "runtime/optimizers"],
+    "policies/attribution": [BASE, "policies/model"],
     "policies/placement": [BASE, *COMMON[:1]],
     "policies/checkpoint": [BASE, *COMMON[:2]],
     "policies/protocol": [BASE, *COMMON[:3]],
@@ -79,7 +80,7 @@ PROJECT = {
 
     # The launcher's shells, which the simulator runs, too.
     "launch/shell": [BASE, *COMMON, "policies/launcher", "policies/agent"],
-    "launch/text": [BASE, "policies/model"],
+    "launch/text": [BASE, "policies/model", "policies/attribution"],
     "launch/options": [BASE, "policies/model", "launch/text"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
@@ -87,12 +88,12 @@ PROJECT = {
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
     "launch/agents": [BASE, "runtime/process", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
-    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
+    "launch/run": [BASE, "policies/attribution", "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents", "launch/monitor"],
     # What answers HTTP requests of a run, and `tidegate top`.
     "launch/monitor": [BASE, "launch/text"],
-    "launch/top": [BASE, "policies/model", "launch/text", "launch/run"],
+    "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.

@@ -7,6 +7,7 @@
 #include "launch/simulate/cluster/host_agent.hpp"
 #include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/process.hpp"
+#include "launch/simulate/cluster/slowness.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/needed_reach.hpp"
@@ -111,7 +112,9 @@ void plan_stalls(world& where) {
       where.log.note(where.time.now(), found->name(), "stalls");
       const auto all = where.all_of(id);
       for (const auto part : all) where.net.stall(part);
-      where.time.after(stall.lasts, [&where, id, all] {
+      where.time.after(stall.lasts, [&where, id, all, lasts = stall.lasts] {
+        for (const auto part : all)
+          if (auto* const stopped = where.find(part)) stopped->was_stopped(lasts);
         if (where.find(id)) where.log.note(where.time.now(), where.find(id)->name(), "goes on");
         for (const auto part : all) where.net.go_on(part);
       });
@@ -313,6 +316,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
     where.check.expect_job(plan.spec.jobs[i], plan.spec.has_chains() ? 2 : 1,
                            plan.scripts[i].ahead > 0);
+  if (plan.slow) where.slow = std::make_unique<slowness>(where, *plan.slow);
   start_launcher(where);
   plan_deaths(where);
   plan_stalls(where);
@@ -346,6 +350,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     result.outcome = launcher_of(where).ended()->result;
     result.why = launcher_of(where).ended()->why;
   }
+  if (where.slow) where.slow->judge();
   const bool done = ended() && launcher_of(where).ended()->is_well();
   if (done)
     where.check.all_done([&where](const std::string& job) {

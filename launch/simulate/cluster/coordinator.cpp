@@ -184,9 +184,7 @@ void coordinator_process::fail_job(const std::string& job, const std::string& wh
 }
 
 void coordinator_process::progress(const std::string& job, std::uint32_t rank,
-                                   std::uint64_t clock) {
-  policies::worker_progress report;
-  report.clock = clock;
+                                   const policies::worker_progress& report) {
   shell_.progress(from(), job, rank, report);
 }
 

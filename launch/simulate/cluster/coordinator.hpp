@@ -45,12 +45,12 @@ class coordinator_process final : public frameless_process, private actors::cont
                      answer_to reply);
   void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
   void fail_job(const std::string& job, const std::string& why, answer_to reply);
-  void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
+  void progress(const std::string& job, std::uint32_t rank,
+                const policies::worker_progress& report);
   void part(const policies::checkpoint_report& report);
   void status(answer_to reply);
-  void arrivals(const std::string& reporter,
-                const std::vector<policies::job_arrivals>& closed) {
-    shell_.arrivals(from(), reporter, closed);
+  void arrivals(const std::string& reporter, const policies::shard_report& report) {
+    shell_.arrivals(from(), reporter, report);
   }
   void unreachable(const std::string& reporter,
                    const std::vector<policies::unreachable_peer>& peers);

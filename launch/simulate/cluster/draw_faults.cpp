@@ -66,6 +66,25 @@ void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) 
                                .stays = chance.chance(of.full_stays)});
 }
 
+void draw_slowness(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
+  draws chance(runtime::mix64(seed ^ 0x736c6f77ULL));
+  const auto takes = chance.between(300 * millisecond, 700 * millisecond);
+  plan.scripts[0].compute_min = takes - takes / 50;
+  plan.scripts[0].compute_max = takes + takes / 50;
+  plan.set.report = 100 * millisecond;
+  constexpr std::uint64_t calm_clocks = 6;
+  slow_plan slow{.kind = pick(chance, of.slow),
+                 .pick = chance.next(),
+                 .from = calm_clocks + chance.below(3)};
+  // A stop that is long ends the process, as one that hangs.
+  const bool stops =
+      slow.kind == slow_kind::worker_stopped || slow.kind == slow_kind::shard_stopped;
+  slow.extra = stops ? chance.between(900 * millisecond, 1500 * millisecond)
+                     : chance.between(takes / 2, 2 * takes);
+  slow.within = chance.between<nanoseconds>(takes / 2, takes);
+  plan.slow = slow;
+}
+
 void draw_stalls(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto stalls = draw(chance, of.stalls);
   for (std::uint32_t i = 0; i < stalls; ++i)

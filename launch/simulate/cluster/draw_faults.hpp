@@ -22,6 +22,8 @@ const Value& pick(draws& chance, const std::vector<Value>& from) {
 void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan);
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan);
 void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan);
+// Of the first job. Its clocks take longer than what tells of them, and all workers as long.
+void draw_slowness(const scenario& of, std::uint64_t seed, cluster_plan& plan);
 void draw_stalls(const scenario& of, draws& chance, cluster_plan& plan);
 void draw_host_faults(const scenario& of, draws& chance, cluster_plan& plan);
 

@@ -344,6 +344,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     if (chance.chance(0.5)) plan.set.go_on = chance.between(millisecond, 5 * millisecond);
   }
   draw_devices(of, seed, plan);
+  if (!of.slow.empty()) draw_slowness(of, seed, plan);
   return plan;
 }
 

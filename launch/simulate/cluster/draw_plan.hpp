@@ -110,6 +110,7 @@ struct scenario {
   double no_memory = 0;
   double no_window = 0;
   bool may_fail = false;
+  std::vector<slow_kind> slow;  // causes of slowness; empty: nobody looks at attribution
 };
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed);

@@ -33,7 +33,9 @@ class frame_process::intake final : public actors::frame_intake {
   void hand_on(actors::frame_event event, process_id from) {
     owner_.current_ = event.header;
     owner_.current_from_ = from;
+    owner_.turn_begins();
     owner_.shell_->on_frame(event);
+    owner_.turn_ends();
     owner_.after_frame();
     owner_.after_turn();
   }
@@ -86,12 +88,21 @@ void frame_process::put_off(work_list& list, actors::continuation& work, nanosec
 
 void frame_process::run(work_list& list) {
   running_ = std::exchange(list, {});
+  turn_begins();
   while (!running_.empty()) {
     auto* const next = running_.front();
     running_.erase(running_.begin());
     next->go_on();
   }
+  turn_ends();
   after_turn();
+}
+
+void frame_process::turn_ends() {
+  if (const auto takes = std::exchange(spent_, 0); takes > 0) {
+    world_.net.stall(id());
+    world_.time.after(takes, [&net = world_.net, me = id()] { net.go_on(me); });
+  }
 }
 
 void frame_process::after_progress(actors::continuation& work) {
@@ -123,9 +134,9 @@ void frame_process::report_unreachable(const std::vector<policies::unreachable_p
   });
 }
 
-void frame_process::report_arrivals(const std::vector<policies::job_arrivals>& closed) {
-  tell_coordinator([reporter = address_, closed](coordinator_process& to) {
-    to.arrivals(reporter, closed);
+void frame_process::report_arrivals(const policies::shard_report& report) {
+  tell_coordinator([reporter = address_, report](coordinator_process& to) {
+    to.arrivals(reporter, report);
   });
 }
 

@@ -22,6 +22,11 @@ class frame_process : public process, public actors::shell_home {
   frame_process(world& where, process_id id, role kind, std::string name, std::uint32_t host);
   ~frame_process() override;
 
+  // What it does in this turn takes so much longer: what it sends leaves later, and what comes
+  // meanwhile waits.
+  void spend(nanoseconds takes) noexcept { spent_ += takes; }
+  nanoseconds spent() const noexcept { return spent_; }
+
   // A frame without payload is being sent.
   virtual void says(const runtime::frame_header&) {}
 
@@ -49,6 +54,8 @@ class frame_process : public process, public actors::shell_home {
   void log(actors::severity, const std::string& line) final { note(line); }
   runtime::link& link() noexcept final { return link_; }
   std::int64_t now() const final { return local_now(); }
+  std::int64_t record_now() const final { return local_now() + spent_; }
+  policies::process_pressure pressure() const final { return pressure_of_process(); }
   const actors::shell_limits& limits() const noexcept final { return limits_; }
   runtime::expected<runtime::peer_id> connect(const std::string& address) final {
     return link_.connect(address, runtime::reach::network);
@@ -59,7 +66,7 @@ class frame_process : public process, public actors::shell_home {
   void before_progress(actors::continuation& work) final;
   void forget(const actors::continuation& work) final;
   void report_unreachable(const std::vector<policies::unreachable_peer>& peers) final;
-  void report_arrivals(const std::vector<policies::job_arrivals>& closed) final;
+  void report_arrivals(const policies::shard_report& report) final;
   void look_in(std::int64_t pause_ns) final;
 
   // What the network tells.
@@ -84,6 +91,10 @@ class frame_process : public process, public actors::shell_home {
   work_list put_off_;
   work_list ending_;
   work_list running_;
+  void turn_begins() noexcept { spent_ = 0; }
+  void turn_ends();
+
+  nanoseconds spent_ = 0;  // in this turn
   runtime::frame_header current_;
   process_id current_from_ = 0;
 };

@@ -177,6 +177,7 @@ nanoseconds network::arrival(process_id from, process_id to) {
     if (candidate.side.contains(from) != candidate.side.contains(to))
       leaves = std::max(leaves, candidate.until);
   auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
+  if (const auto late = delays_.find(from); late != delays_.end()) when += late->second;
   if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
     ++counted_.late;
     when += chance_.between<nanoseconds>(0, faults_.straggle_max);

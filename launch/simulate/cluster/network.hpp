@@ -118,6 +118,8 @@ class network {
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id id) { stalled_[id]; }
   void go_on(process_id id);
+  // What it sends from now on is so much later.
+  void delay(process_id id, nanoseconds by) { delays_[id] = by; }
   // Nothing that waits happens any more.
   void clear() { stalled_.clear(); }
   // Runs there now, or when it goes on, perhaps to find it gone.
@@ -190,6 +192,7 @@ class network {
   std::map<process_id, std::set<process_id>> met_;
   std::vector<cut> cuts_;
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
+  std::map<process_id, nanoseconds> delays_;                         // of what they send
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
   std::vector<connection> connections_;                              // by id - 1
   struct outage {

@@ -123,6 +123,26 @@ struct full_disk {
   bool stays = false;  // until somebody reads why the run has ended, or cannot go on
 };
 
+// What is slow in a job for some clocks; see slowness.
+enum class slow_kind : std::uint8_t {
+  none,
+  worker_computes,  // so much longer
+  worker_link,      // what it sends is so much later
+  worker_stopped,   // once, for so long, as by SIGSTOP
+  shard_link,
+  shard_busy,  // so long with each clock's steps
+  shard_stopped,
+};
+
+struct slow_plan {
+  slow_kind kind = slow_kind::none;
+  std::uint64_t pick = 0;    // of the workers or the shards, modulo their number
+  std::uint64_t from = 0;    // the first clock
+  std::uint64_t clocks = 3;  // evidence enough
+  nanoseconds extra = 0;
+  nanoseconds within = 0;  // the first of these clocks: when a process is stopped
+};
+
 struct cluster_plan {
   policies::cluster_spec spec;
   bool windows = true;                 // processes of one host share memory
@@ -155,11 +175,12 @@ struct cluster_plan {
   disk_faults disk;      // of the folders of checkpoints
   disk_faults run_disk;  // of the run's own files
   std::vector<full_disk> full_disks;
-  double fail_journal = 0;  // writes of the coordinator's journal that fail, room or not
-  double power_fails = 0;   // share of the launcher's deaths that the machines share
-  double spares_die = 0;    // share of them
-  double spares_copy = 0;   // share that can
-  bool may_fail = false;    // a job may end as failed; else all must be done
+  double fail_journal = 0;        // writes of the coordinator's journal that fail, room or not
+  double power_fails = 0;         // share of the launcher's deaths that the machines share
+  double spares_die = 0;          // share of them
+  double spares_copy = 0;         // share that can
+  bool may_fail = false;          // a job may end as failed; else all must be done
+  std::optional<slow_plan> slow;  // and attribution is looked at
 };
 
 }  // namespace tidegate::sim

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/host_processes.hpp"
+#include "launch/simulate/cluster/slowness.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::sim {
@@ -12,6 +13,14 @@ namespace {
 constexpr nanoseconds answer_timeout = second;  // of the launcher's questions
 
 }  // namespace
+
+world::world(const cluster_plan& drawn, std::uint64_t seed)
+    : plan(drawn), chance(seed), net(time, chance) {}
+
+world::~world() {
+  time.clear();
+  net.clear();
+}
 
 process* world::find(process_id id) const {
   const auto at = processes_.find(id);

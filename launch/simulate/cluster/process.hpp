@@ -25,6 +25,7 @@ namespace tidegate::sim {
 
 class process;
 class host_processes;
+class slowness;
 
 // Memory of an agent's that outlives the processes of a worker on its host.
 using kept_bytes = std::shared_ptr<std::vector<std::byte>>;
@@ -44,13 +45,9 @@ struct kept_record {
 };
 
 struct world {
-  world(const cluster_plan& drawn, std::uint64_t seed)
-      : plan(drawn), chance(seed), net(time, chance) {}
+  world(const cluster_plan& drawn, std::uint64_t seed);
   // What is under way holds memory of processes.
-  ~world() {
-    time.clear();
-    net.clear();
-  }
+  ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
@@ -71,6 +68,7 @@ struct world {
       0;  // of journals and epochs, since the run was begun or resumed
   process_id launcher = 0;
   process_id coordinator = 0;
+  std::unique_ptr<slowness> slow;  // or null: nobody looks at attribution
   // Until when hosts are as host_fault says, by number.
   std::map<std::uint32_t, nanoseconds> dead_hosts, cut_hosts;
   // Returns whether something of the one host reaches the other now.
@@ -159,6 +157,12 @@ class process : public endpoint {
   // Ends a process of this host that has been taken for dead: it reads our memory.
   void fence(process_id id) const;
 
+  // It has been stopped for so long, and goes on.
+  void was_stopped(nanoseconds lasted) noexcept { stopped_ns_ += lasted; }
+  policies::process_pressure pressure_of_process() const noexcept {
+    return {.stopped_ns = static_cast<std::uint64_t>(stopped_ns_)};
+  }
+
   virtual void start() = 0;
   // It is killed in this moment.
   virtual void ends() {}
@@ -227,6 +231,7 @@ class process : public endpoint {
   std::string name_;
   std::uint32_t host_;
   process_id part_of_ = 0;
+  nanoseconds stopped_ns_ = 0;
   double pace_ = 1;
   std::map<std::uint64_t, question> open_;
   std::uint64_t last_question_ = 0;

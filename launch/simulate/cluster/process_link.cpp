@@ -1,6 +1,7 @@
 #include "launch/simulate/cluster/process_link.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "launch/simulate/cluster/frame_process.hpp"
 
@@ -37,13 +38,23 @@ void process_link::post(runtime::peer_id peer, const runtime::frame_header& head
   const runtime::outgoing frame{.header = header, .payload = payload, .token = token};
   maybe_stranger(peer, frame);
   if (payload.empty()) owner_.says(header);
-  world_.net.post(peer, {&frame, 1});
+  post_later(peer, {&frame, 1});
 }
 
 void process_link::post_bundle(runtime::peer_id peer,
                                std::span<const runtime::outgoing> frames) {
   for (const auto& frame : frames) maybe_stranger(peer, frame);
-  world_.net.post(peer, frames);
+  post_later(peer, frames);
+}
+
+// When the work is done that comes before it in this turn.
+void process_link::post_later(runtime::peer_id peer,
+                              std::span<const runtime::outgoing> frames) {
+  if (owner_.spent() == 0) return world_.net.post(peer, frames);
+  world_.time.after(owner_.spent(), [&where = world_, me = owner_.id(), peer,
+                                     late = std::vector(frames.begin(), frames.end())] {
+    if (where.find(me) != nullptr) where.net.post(peer, late);
+  });
 }
 
 // Now and then an earlier epoch's frame of a worker with other bytes comes first.

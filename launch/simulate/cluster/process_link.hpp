@@ -37,6 +37,7 @@ class process_link final : public runtime::link {
   bool loses_frames() const noexcept override;
 
  private:
+  void post_later(runtime::peer_id peer, std::span<const runtime::outgoing> frames);
   void maybe_stranger(runtime::peer_id peer, const runtime::outgoing& frame);
 
   world& world_;

@@ -5,6 +5,7 @@
 
 #include "actors/shard/new_chunk.hpp"
 #include "launch/simulate/cluster/shard.hpp"
+#include "launch/simulate/cluster/slowness.hpp"
 #include "policies/shard/chunk_seed.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -139,6 +140,7 @@ runtime::status shard_memory::apply(const effects::apply& step, inputs from) {
   // A step that was on its way to a replica when its job was deserted: of zeros, in a dense
   // table.
   if (discarded_.contains(endpoint_.table_of(step.slot))) return {};
+  if (world_.slow) owner_.spend(world_.slow->steps(owner_.id(), step.clock));
   if (endpoint_.has_rows(step.slot)) return apply_rows(step, from);
   auto& chunk = chunks_.at(step.slot);
   std::vector<kernels::gradient> gradients;

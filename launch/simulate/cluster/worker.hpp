@@ -77,6 +77,7 @@ class worker final : public frame_process,
   // Until a push of this clock is within the credits.
   void await_room(std::function<void()> then);
   void tell_progress();
+  policies::worker_progress progress_now() const;
   void end();
   void finish();
   void give_up(const std::string& why);
@@ -89,6 +90,9 @@ class worker final : public frame_process,
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t) override {}
   void progressed() override {}
+  void answered(std::span<const policies::rank_arrivals> shards) override {
+    answers_.assign(shards.begin(), shards.end());
+  }
   void failed(const runtime::status& why) override;
 
   void placed(const runtime::frame_header& header) override;
@@ -116,6 +120,10 @@ class worker final : public frame_process,
   std::map<policies::operation, callback> operations_;
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
+  nanoseconds moves_since_ = 0;  // when it first pushed; 0: not yet
+  nanoseconds computed_ns_ = 0;  // since then, as the next
+  nanoseconds credit_ns_ = 0;
+  std::vector<policies::rank_arrivals> answers_;
   std::string reason_;  // to give up when the operation under way has ended
   bool ended_ = false;
 };

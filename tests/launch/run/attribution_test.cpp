@@ -12,12 +12,12 @@ namespace tidegate::launch {
 namespace {
 
 using testing::HasSubstr;
-using cause = held_up_by::cause;
+using cause = policies::held_up_by::cause;
 
 // Three workers whose clocks take 20 ms but for what is changed.
 struct second {
   policies::job_status job;
-  job_rates rates;
+  policies::job_rates rates;
   explicit second(std::uint64_t clock) {
     job.name = "mlp";
     job.clock_slowest = job.clock_fastest = clock;
@@ -26,12 +26,14 @@ struct second {
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       job.members.push_back({.rank = rank, .incarnation = 1, .clock = clock});
       rates.workers.push_back({.rank = rank,
+                               .seconds = 1,
                                .clocks_per_second = 50,
                                .computes = 0.9,
                                .calls = 0.05,
                                .waits = 0.05,
                                .comes_last = rank == 0 ? 0.4 : 0.3,
-                               .late_seconds = 0.0002});
+                               .late_seconds = 0.0002,
+                               .late = rank == 0 ? 0.004 : 0.003});
     }
   }
   // The clock waits for it, so many milliseconds of 50; the others wait meanwhile.
@@ -46,6 +48,7 @@ struct second {
       of.waits = 1 - of.computes - of.calls;
       of.comes_last = of.rank == rank ? 1 : 0;
       of.late_seconds = of.rank == rank ? ms / 1000 : 0;
+      of.late = of.late_seconds * clocks;
     }
     return *this;
   }
@@ -74,7 +77,7 @@ TEST(attribution, names_nobody_where_all_are_alike) {
   EXPECT_EQ(found.first_clock, 50U);
   EXPECT_EQ(found.last_clock, 500U);
   EXPECT_DOUBLE_EQ(found.seconds, 10);
-  EXPECT_THAT(attribution_text(found), HasSubstr("no worker held it up"));
+  EXPECT_THAT(attribution_text(found), HasSubstr("nobody held it up"));
 }
 
 TEST(attribution, a_worker_that_computes_longer) {
@@ -88,7 +91,7 @@ TEST(attribution, a_worker_that_computes_longer) {
   const auto found = of(lines);
   ASSERT_EQ(found.held_up.size(), 1U);
   const auto& worst = found.held_up[0];
-  EXPECT_EQ(worst.rank, 1U);
+  EXPECT_EQ(worst.number, 1U);
   EXPECT_EQ(worst.because, cause::computes);
   EXPECT_NEAR(worst.own_seconds, 0.048, 1e-4);
   EXPECT_NEAR(worst.others_seconds, 0.018, 1e-4);
@@ -115,7 +118,7 @@ TEST(attribution, a_worker_whose_calls_take_longer) {
 TEST(attribution, a_worker_whose_pushes_arrive_late) {
   const auto found = of(second(20).late(0, 30).line());
   ASSERT_EQ(found.held_up.size(), 1U);
-  EXPECT_EQ(found.held_up[0].rank, 0U);
+  EXPECT_EQ(found.held_up[0].number, 0U);
   EXPECT_EQ(found.held_up[0].because, cause::arrives);
   EXPECT_THAT(attribution_text(found), HasSubstr("its link, or its host"));
 }

@@ -29,7 +29,11 @@ run_view one_job() {
   job.members[1].samples = 640;
   job.members[1].incarnation = 2;
   job.members[1].times = {
-      .elapsed_ns = 10'000'000'000, .call_ns = 1'000'000'000, .wait_ns = 2'500'000'000};
+      .elapsed_ns = 10'000'000'000,
+      .call_ns = 1'000'000'000,
+      .wait_ns = 2'500'000'000,
+      .pressure = {.stopped_ns = 250'000'000, .starved_ns = 125'000'000, .disk_faults = 9}};
+  job.answers = {{.clocks = 44}, {.clocks = 44, .last = 40, .late_ns = 750'000'000}};
   job.members[1].arrivals = {.clocks = 21, .last = 20, .late_ns = 500'000'000};
   return {.cluster = "mine",
           .version = "1.2.3",
@@ -41,7 +45,8 @@ run_view one_job() {
                          .host = 1,
                          .incarnation = 2}},
           .hosts = {{.name = "", .state = "up"}, {.name = "blue", .state = "up"}},
-          .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-0", .seconds = 3}}};
+          .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-0", .seconds = 3}},
+          .shards = {{}, {.elapsed_ns = 9'000'000'000, .busy_ns = 4'500'000'000}}};
 }
 
 TEST(metrics_text, has_what_the_launcher_knows) {
@@ -62,6 +67,12 @@ TEST(metrics_text, has_what_the_launcher_knows) {
         "tidegate_worker_seconds_total{job=\"mlp\",rank=\"1\",activity=\"waits\"} 2.5\n",
         "tidegate_last_arrivals_total{job=\"mlp\",rank=\"1\"} 20\n",
         "tidegate_late_seconds_total{job=\"mlp\",rank=\"1\"} 0.5\n",
+        "tidegate_worker_pressure_seconds_total{job=\"mlp\",rank=\"1\",kind=\"stopped\"} "
+        "0.25\n",
+        "tidegate_disk_faults_total{job=\"mlp\",rank=\"1\"} 9\n",
+        "tidegate_shard_seconds_total{shard=\"1\",activity=\"busy\"} 4.5\n",
+        "tidegate_last_answers_total{job=\"mlp\",shard=\"1\"} 40\n",
+        "tidegate_late_answers_seconds_total{job=\"mlp\",shard=\"1\"} 0.75\n",
         "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",
         "tidegate_worker_restarts_total{job=\"mlp\"} 1\n",
         "tidegate_process_incarnation{process=\"worker-mlp-1\",role=\"worker\",host=\"blue\"} "

@@ -1,0 +1,196 @@
+#include "launch/simulate/cluster/slowness.hpp"
+
+#include <algorithm>
+
+#include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/process.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+using cause = policies::held_up_by::cause;
+using party = policies::held_up_by::party;
+
+// As the launcher polls, and writes lines of metrics.jsonl.
+constexpr nanoseconds look_every = 200 * millisecond;
+constexpr nanoseconds period_least = second;
+// A shard tells of a clock once all have pushed the next one.
+constexpr std::uint64_t clocks_until_told = 2;
+// From then on until the launcher knows: two reports and a poll.
+constexpr nanoseconds known_within = 500 * millisecond;
+// Workers begin one after another, which is nobody's delay.
+constexpr std::uint64_t settling_clocks = 2;
+
+cause cause_of(slow_kind kind) {
+  switch (kind) {
+    case slow_kind::worker_computes:
+      return cause::computes;
+    case slow_kind::worker_stopped:
+    case slow_kind::shard_stopped:
+      return cause::stopped;
+    case slow_kind::shard_busy:
+      return cause::busy;
+    case slow_kind::worker_link:
+    case slow_kind::shard_link:
+    case slow_kind::none:
+      break;
+  }
+  return cause::arrives;
+}
+
+std::string text_of(const policies::held_up_by& of) {
+  return (of.kind == party::worker ? "worker " : "shard ") + std::to_string(of.number) +
+         ", cause " + std::to_string(static_cast<int>(of.because)) + ", late " +
+         std::to_string(of.late_seconds) + " s a clock";
+}
+
+}  // namespace
+
+slowness::slowness(world& where, const slow_plan& drawn)
+    : world_(where),
+      plan_(drawn),
+      number_(static_cast<std::uint32_t>(drawn.pick % (is_of_worker()
+                                                           ? where.plan.spec.jobs[0].workers
+                                                           : where.plan.spec.shards))) {
+  reached_.resize(where.plan.spec.jobs[0].workers);
+  world_.time.after(look_every, [this] { look(); });
+}
+
+bool slowness::is_of_worker() const {
+  return plan_.kind == slow_kind::worker_computes || plan_.kind == slow_kind::worker_link ||
+         plan_.kind == slow_kind::worker_stopped;
+}
+
+process_id slowness::slow_process() const {
+  const auto name =
+      is_of_worker() ? "worker-" + world_.plan.spec.jobs[0].name + "-" + std::to_string(number_)
+                     : "shard-" + std::to_string(number_);
+  for (const auto& [id, process] : world_.processes())
+    if (process->name() == name) return id;
+  return 0;
+}
+
+nanoseconds slowness::computes(std::uint32_t rank, std::uint64_t clock, nanoseconds takes) {
+  reached_.at(rank) = clock;
+  const auto slowest = *std::min_element(reached_.begin(), reached_.end());
+  if (slowest >= settling_clocks && !settled_) settled_ = world_.time.now();
+  const auto end_clock = plan_.from + plan_.clocks;
+  if (slowest >= plan_.from && !began_) begin();
+  if (slowest >= end_clock && !ended_) end();
+  if (slowest >= end_clock + clocks_until_told && !known_) known_ = world_.time.now();
+  const bool is_on = clock >= plan_.from && clock < end_clock;
+  return takes + (is_on && plan_.kind == slow_kind::worker_computes && rank == number_
+                      ? plan_.extra
+                      : 0);
+}
+
+void slowness::begin() {
+  began_ = world_.time.now();
+  world_.log.note(*began_, "plan", "something is slow from now on");
+  if (plan_.kind == slow_kind::worker_link || plan_.kind == slow_kind::shard_link)
+    world_.net.delay(slow_process(), plan_.extra);
+  if (plan_.kind == slow_kind::worker_stopped || plan_.kind == slow_kind::shard_stopped)
+    world_.time.after(plan_.within, [this] { stop(); });
+}
+
+void slowness::end() {
+  ended_ = world_.time.now();
+  world_.log.note(*ended_, "plan", "nothing is slow any more");
+  world_.net.delay(slow_process(), 0);
+}
+
+void slowness::stop() const {
+  const auto id = slow_process();
+  if (id == 0) return;
+  world_.net.stall(id);
+  world_.time.after(plan_.extra, [&where = world_, id, lasts = plan_.extra] {
+    if (auto* const stopped = where.find(id)) stopped->was_stopped(lasts);
+    where.net.go_on(id);
+  });
+}
+
+// Once in a clock, whatever the tables are.
+nanoseconds slowness::steps(process_id shard, std::uint64_t clock) {
+  if (plan_.kind != slow_kind::shard_busy || !began_ || ended_ || clock < stepped_) return 0;
+  if (shard != slow_process()) return 0;
+  stepped_ = clock + 1;
+  return plan_.extra;
+}
+
+void slowness::look() {
+  world_.time.after(look_every, [this] { look(); });
+  auto* const coordinator = world_.find_as<coordinator_process>(world_.coordinator);
+  if (coordinator == nullptr) return;
+  coordinator->status([this](answer got) {
+    const auto* const status = std::get_if<policies::cluster_status>(&got.value);
+    if (status == nullptr || status->jobs.empty()) return;
+    const auto& job = status->jobs.front();
+    if (job.state != policies::job_state::running) return;
+    const auto now = world_.time.now();
+    since_period_.add(now, job, status->shards);
+    if (period_begin_ == 0) period_begin_ = now;
+    if (now < period_begin_ + period_least) return;
+    const auto rates = since_period_.rates();
+    if (rates.seconds <= 0) return;
+    periods_.push_back({.begin = period_begin_,
+                        .end = now,
+                        .account = policies::period_of(job.clock_slowest, rates)});
+    note(periods_.back());
+    period_begin_ = now;
+    since_period_ = {};
+    since_period_.add(now, job, status->shards);
+  });
+}
+
+void slowness::note(const period& last) const {
+  std::string text = "clock " + std::to_string(last.account.clock) + ":";
+  for (const auto& [rank, of] : last.account.workers)
+    text += " worker " + std::to_string(rank) + " clocks " + std::to_string(of.clocks) +
+            " computes " + std::to_string(of.computes) + " waits " + std::to_string(of.waits) +
+            " last " + std::to_string(of.last) + " late " + std::to_string(of.late) + ";";
+  for (const auto& [shard, of] : last.account.shards)
+    text += " shard " + std::to_string(shard) + " last " + std::to_string(of.last) + " late " +
+            std::to_string(of.late) + " busy " + std::to_string(of.busy) + ";";
+  world_.log.note(world_.time.now(), "launcher", text);
+}
+
+std::vector<policies::held_up_by> slowness::held_up(nanoseconds begin, nanoseconds end) const {
+  std::vector<policies::job_period> within;
+  for (const auto& each : periods_)
+    if (each.end > begin && each.begin < end) within.push_back(each.account);
+  return policies::held_up(within);
+}
+
+void slowness::expect_nobody(nanoseconds begin, nanoseconds end) const {
+  const auto all = held_up(begin, end);
+  if (!all.empty())
+    world_.check.fail("attribution", "nothing is slow, and it names " + text_of(all.front()));
+}
+
+void slowness::expect_the_cause() const {
+  const auto all = held_up(*began_, *known_ + known_within);
+  const auto wanted =
+      policies::held_up_by{.kind = is_of_worker() ? party::worker : party::shard,
+                           .number = number_,
+                           .because = cause_of(plan_.kind)};
+  std::string named;
+  for (const auto& each : all) named += (named.empty() ? "" : "; ") + text_of(each);
+  const bool is_right = all.size() == 1 && all[0].kind == wanted.kind &&
+                        all[0].number == wanted.number && all[0].because == wanted.because;
+  if (!is_right)
+    world_.check.fail("attribution", "slow is " + text_of(wanted) + "; it names " +
+                                         (named.empty() ? "nobody" : named));
+}
+
+// The first periods are of workers that begin.
+void slowness::judge() {
+  if (!settled_) return;
+  const auto first = *settled_ + period_least;
+  const auto last = world_.time.now();
+  if (plan_.kind == slow_kind::none) return expect_nobody(first, last);
+  expect_nobody(first, began_ ? *began_ - period_least : first);
+  if (known_) expect_the_cause();
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,270 @@
+#include "policies/attribution/attribution.hpp"
+
+#include <algorithm>
+
+namespace tidegate::policies {
+
+namespace {
+
+using cause = held_up_by::cause;
+using party = held_up_by::party;
+
+constexpr double times_others_least = 2;
+// Of the time by which it is late, what a cause must explain.
+constexpr double explained_least = 0.5;
+// Of its time, what a shard that cannot be compared must work.
+constexpr double busy_least = 0.5;
+// A clock: fewer pages are read from a disk now and then by any program.
+constexpr double faults_least = 16;
+
+pressure_account account_of(const pressure_rates& rates, double seconds) {
+  return {.stopped = rates.stopped * seconds,
+          .starved = rates.starved * seconds,
+          .disk_faults = rates.disk_faults * seconds};
+}
+
+void add(pressure_account& to, const pressure_account& more) {
+  to.stopped += more.stopped;
+  to.starved += more.starved;
+  to.disk_faults += more.disk_faults;
+}
+
+// The median over the others that have one.
+template <class Accounts, class Value>
+double of_others(const Accounts& all, std::uint32_t number, const Value& value) {
+  std::vector<double> others;
+  for (const auto& [other, of] : all)
+    if (other != number) others.push_back(value(of));
+  if (others.empty()) return 0;
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  return *middle;
+}
+
+// The sums of some periods, and what follows from them.
+class account_book {
+ public:
+  explicit account_book(std::span<const job_period> periods) {
+    for (const auto& period : periods) add(sums_, period);
+    std::erase_if(sums_.workers, [](const auto& worker) { return worker.second.clocks <= 0; });
+    for (const auto& [rank, worker] : sums_.workers) clocks_ = std::max(clocks_, worker.clocks);
+  }
+
+  const job_period& sums() const noexcept { return sums_; }
+  // Seconds by which the job was later for this worker or shard, over all clocks.
+  double late_for(party kind, std::uint32_t number) const {
+    return kind == party::worker ? late_for_worker(number) : late_for_shard(number);
+  }
+  bool holds_up(party kind, std::uint32_t number) const {
+    const auto late = late_for(kind, number);
+    return late > 0 && late >= held_up_least * sums_.seconds &&
+           late >= times_others_least * late_for_others(kind, number);
+  }
+  held_up_by account_for(party kind, std::uint32_t number) const {
+    return kind == party::worker ? of_worker(number) : of_shard(number);
+  }
+
+ private:
+  // What the others have waited, at most: under async nobody waits, and under ssp only who is
+  // too far ahead does.
+  double late_for_worker(std::uint32_t rank) const {
+    const auto at = sums_.workers.find(rank);
+    if (at == sums_.workers.end()) return 0;
+    return std::min(at->second.late, waited_by_others(rank));
+  }
+  // Of what workers see the mean counts; of one shard alone they see nothing, so that its own
+  // word does. Nothing is later than the worker that waits least has waited: who comes last
+  // waits for shards alone.
+  double late_for_shard(std::uint32_t shard) const {
+    const auto at = sums_.shards.find(shard);
+    if (at == sums_.shards.end() || sums_.workers.empty()) return 0;
+    const auto& of = at->second;
+    const auto seen = seen_of(shard);
+    const auto busy = of.busy >= busy_least * sums_.seconds ? of.busy : 0;
+    const auto own = std::max(
+        {of.pressure.stopped, of.pressure.starved, sums_.shards.size() == 1 ? busy : 0});
+    double waits = sums_.seconds;
+    for (const auto& [rank, worker] : sums_.workers) waits = std::min(waits, worker.waits);
+    return std::min(std::max(seen, own), waits);
+  }
+  double late_for_others(party kind, std::uint32_t number) const {
+    if (kind == party::worker)
+      return of_others(sums_.workers, number, [](const auto& of) { return of.late; });
+    return of_others(sums_.shards, number, [this](const auto& of) {
+      return of.late / static_cast<double>(sums_.workers.size());
+    });
+  }
+  // What workers saw of its delay, but for what it waited longer than others did for workers
+  // that were late everywhere.
+  double seen_of(std::uint32_t shard) const {
+    const auto& of = sums_.shards.at(shard);
+    const auto others =
+        of_others(sums_.shards, shard, [](const auto& each) { return each.waits; });
+    double late = 0;
+    for (const auto& [rank, worker] : sums_.workers) late += worker.late;
+    return of.late / static_cast<double>(sums_.workers.size()) -
+           std::min(late, std::max(0.0, of.waits - others));
+  }
+  double waited_by_others(std::uint32_t rank) const {
+    const auto& own = sums_.workers.at(rank);
+    return own.clocks *
+           of_others(sums_.workers, rank, [](const auto& of) { return of.waits / of.clocks; });
+  }
+
+  // A clock's, of what the process says of itself.
+  struct explanation {
+    cause because = cause::arrives;
+    double own = 0;
+    double others = 0;
+  };
+  template <class Accounts, class Clocks>
+  explanation by_pressure(const Accounts& all, std::uint32_t number, double late,
+                          const Clocks& clocks) const {
+    const auto& own = all.at(number);
+    const auto per_clock = [&](double pressure_account::*part) {
+      return [&clocks, part](const auto& of) { return of.pressure.*part / clocks(of); };
+    };
+    for (const auto& [because, part] :
+         {std::pair(cause::stopped, &pressure_account::stopped),
+          std::pair(cause::starved, &pressure_account::starved)}) {
+      const auto others = of_others(all, number, per_clock(part));
+      if (per_clock(part)(own) - others >= explained_least * late)
+        return {.because = because, .own = per_clock(part)(own), .others = others};
+    }
+    return {};
+  }
+
+  held_up_by of_worker(std::uint32_t rank) const {
+    const auto& own = sums_.workers.at(rank);
+    const auto clocks = [](const worker_account& of) { return of.clocks; };
+    held_up_by of{.kind = party::worker,
+                  .number = rank,
+                  .comes_last = own.last / own.clocks,
+                  .late_seconds = late_for_worker(rank) / own.clocks};
+    auto why = by_pressure(sums_.workers, rank, of.late_seconds, clocks);
+    const auto explains = [&](cause because, double worker_account::*part) {
+      if (why.because != cause::arrives) return;
+      const auto value = [part](const worker_account& each) {
+        return each.*part / each.clocks;
+      };
+      const auto others = of_others(sums_.workers, rank, value);
+      if (value(own) - others < explained_least * of.late_seconds) return;
+      why = {.because = because, .own = value(own), .others = others};
+    };
+    explains(cause::computes, &worker_account::computes);
+    if (why.because == cause::computes) {
+      const auto faults = [](const worker_account& each) {
+        return each.pressure.disk_faults / each.clocks;
+      };
+      const auto others = of_others(sums_.workers, rank, faults);
+      if (faults(own) >= std::max(faults_least, times_others_least * others))
+        why = {.because = cause::disk_faults, .own = faults(own), .others = others};
+    }
+    explains(cause::calls, &worker_account::calls);
+    return with(of, why);
+  }
+
+  held_up_by of_shard(std::uint32_t shard) const {
+    const auto& own = sums_.shards.at(shard);
+    const auto clocks = [this](const shard_account&) { return clocks_; };
+    const auto of_workers = clocks_ * static_cast<double>(sums_.workers.size());
+    held_up_by of{.kind = party::shard,
+                  .number = shard,
+                  .comes_last = own.last / of_workers,
+                  .late_seconds = late_for_shard(shard) / clocks_};
+    auto why = by_pressure(sums_.shards, shard, of.late_seconds, clocks);
+    if (why.because == cause::arrives) {
+      const auto busy = [this](const shard_account& each) { return each.busy / clocks_; };
+      const auto others = of_others(sums_.shards, shard, busy);
+      if (busy(own) - others >= explained_least * of.late_seconds)
+        why = {.because = cause::busy, .own = busy(own), .others = others};
+    }
+    return with(of, why);
+  }
+
+  held_up_by with(held_up_by of, const explanation& why) const {
+    of.because = why.because;
+    of.own_seconds = why.own;
+    of.others_seconds = why.others;
+    const auto late = late_for(of.kind, of.number);
+    of.faster = sums_.seconds / std::max(sums_.seconds - late, 0.01 * sums_.seconds);
+    return of;
+  }
+
+  job_period sums_;
+  double clocks_ = 0;  // of the fastest worker
+};
+
+}  // namespace
+
+job_period period_of(std::uint64_t clock, const job_rates& rates) {
+  job_period of{.clock = clock, .seconds = rates.seconds};
+  double clocks = 0;
+  for (const auto& worker : rates.workers) {
+    auto& to = of.workers[worker.rank];
+    to.clocks = worker.clocks_per_second * rates.seconds;
+    to.computes = worker.computes * worker.seconds;
+    to.calls = worker.calls * worker.seconds;
+    to.waits = worker.waits * worker.seconds;
+    to.credits = worker.credits * worker.seconds;
+    to.pressure = account_of(worker.pressure, worker.seconds);
+    to.last = worker.comes_last * to.clocks;
+    to.late = worker.late * rates.seconds;
+    clocks += to.clocks;
+  }
+  for (const auto& shard : rates.shards) {
+    auto& to = of.shards[shard.shard];
+    to.last = shard.answers_last * clocks;
+    to.late = to.last * shard.late_seconds;
+    to.waits = shard.waits * rates.seconds;
+    to.busy = shard.busy * shard.seconds;
+    to.pressure = account_of(shard.pressure, shard.seconds);
+  }
+  return of;
+}
+
+void add(job_period& to, const job_period& more) {
+  to.seconds += more.seconds;
+  for (const auto& [rank, from] : more.workers) {
+    auto& sum = to.workers[rank];
+    for (const auto part :
+         {&worker_account::clocks, &worker_account::computes, &worker_account::calls,
+          &worker_account::waits, &worker_account::credits, &worker_account::last,
+          &worker_account::late})
+      sum.*part += from.*part;
+    add(sum.pressure, from.pressure);
+  }
+  for (const auto& [shard, from] : more.shards) {
+    auto& sum = to.shards[shard];
+    for (const auto part : {&shard_account::last, &shard_account::late, &shard_account::waits,
+                            &shard_account::busy})
+      sum.*part += from.*part;
+    add(sum.pressure, from.pressure);
+  }
+}
+
+std::vector<held_up_by> held_up(std::span<const job_period> periods) {
+  std::vector<held_up_by> all;
+  const account_book book(periods);
+  const auto judge = [&](party kind, std::uint32_t number) {
+    if (!book.holds_up(kind, number)) return;
+    auto of = book.account_for(kind, number);
+    const auto in = std::count_if(periods.begin(), periods.end(), [&](const auto& period) {
+      return account_book({&period, 1}).holds_up(kind, number);
+    });
+    of.of_the_time = static_cast<double>(in) / static_cast<double>(periods.size());
+    all.push_back(of);
+  };
+  for (const auto& [rank, worker] : book.sums().workers) judge(party::worker, rank);
+  for (const auto& [shard, of] : book.sums().shards) judge(party::shard, shard);
+  std::stable_sort(all.begin(), all.end(), [](const held_up_by& a, const held_up_by& b) {
+    return a.faster > b.faster;
+  });
+  if (all.size() > 1)
+    all.erase(std::remove_if(all.begin() + 1, all.end(),
+                             [](const auto& of) { return of.because == cause::arrives; }),
+              all.end());
+  return all;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,88 @@
+// Says which worker or shard a job waits for, and why. What the server saw decides which worker
+// came last, what workers saw decides which shard answered last, and what each says of its own
+// time decides why. Pure, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "policies/attribution/job_rates.hpp"
+
+namespace tidegate::policies {
+
+// Seconds in which a process could not run, and pages that it read from a disk.
+struct pressure_account {
+  double stopped = 0;
+  double starved = 0;
+  double disk_faults = 0;
+};
+
+// Of a worker in a period; seconds, unless it says otherwise.
+struct worker_account {
+  double clocks = 0;  // clocks
+  double computes = 0;
+  double calls = 0;
+  double waits = 0;
+  double credits = 0;  // of the waits: for acknowledgements
+  pressure_account pressure;
+  double last = 0;  // clocks in which its push came last
+  double late = 0;  // by which it came after the last but one, in sum, where that is least
+};
+
+// Of a shard, as its process and all workers saw it.
+struct shard_account {
+  double last = 0;   // clocks of workers in which it answered last
+  double late = 0;   // by which that was after the last but one, in sum
+  double waits = 0;  // for workers that came last there
+  double busy = 0;
+  pressure_account pressure;
+};
+
+// Of a second, or of however long the numbers say.
+struct job_period {
+  std::uint64_t clock = 0;  // that the slowest worker had ended at its end
+  double epoch = 0;         // of the run: what was done in an epoch before was done again
+  double seconds = 0;
+  std::map<std::uint32_t, worker_account> workers;  // by rank
+  std::map<std::uint32_t, shard_account> shards;    // by number
+};
+
+job_period period_of(std::uint64_t clock, const job_rates& rates);
+void add(job_period& to, const job_period& more);  // but for the clock and the epoch
+
+// A worker or a shard that others waited for, and how the others of its kind were (the median).
+struct held_up_by {
+  enum class party : std::uint8_t { worker, shard };
+  enum class cause : std::uint8_t {
+    stopped,      // its process was, by a signal or a debugger, or its host stood still
+    starved,      // it was ready, and other processes had the processors
+    disk_faults,  // its memory was on a disk
+    computes,     // of a worker: its program is longer at work
+    calls,        // of a worker: its calls take longer: it copies, or sends, more slowly
+    busy,         // of a shard: its steps take longer
+    arrives,      // what it sends comes late, though it was not late itself: its link
+  };
+  party kind = party::worker;
+  std::uint32_t number = 0;  // the rank, or the shard's
+  cause because = cause::computes;
+  double comes_last = 0;      // share of the clocks
+  double late_seconds = 0;    // a clock, over all clocks
+  double own_seconds = 0;     // a clock, of what `because` says; faults; none of `arrives`
+  double others_seconds = 0;  // likewise
+  double of_the_time = 0;     // share of the periods in which it held the job up
+  double faster = 1;  // so many times as fast the job would be, did it come with the others
+};
+
+// Somebody holds a job up if others wait for it for so much of the time, and so many times as
+// long as for another: where all are alike each comes last now and then.
+inline constexpr double held_up_least = 0.05;
+
+// Returns all that hold the job up in these periods, the worst first; empty: nobody does. Who
+// sends late for no reason of its own may be late for a worse one, whose answers it needs: so
+// nobody is named for its link but the worst.
+std::vector<held_up_by> held_up(std::span<const job_period> periods);
+
+}  // namespace tidegate::policies

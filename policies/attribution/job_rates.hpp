@@ -1,0 +1,85 @@
+// How fast a job has gone in the last seconds, and where the time of its workers and shards
+// went: differences of what polls tell, over a window. Pure; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "policies/model/cluster_status.hpp"
+
+namespace tidegate::policies {
+
+// Shares of a process's time in which it could not run, 0 to 1.
+struct pressure_rates {
+  double stopped = 0;      // by a signal or a debugger, or its host stood still
+  double starved = 0;      // ready, without a processor
+  double disk_faults = 0;  // a second: pages that had to be read from a disk
+};
+
+// Shares are of the worker's time, 0 to 1; the first three together are 1, or all are 0 where
+// nothing is known yet.
+struct worker_rates {
+  std::uint32_t rank = 0;
+  // That shares are of: what the worker has told of in the window, which is no more than whole
+  // clocks.
+  double seconds = 0;
+  double clocks_per_second = 0;
+  double samples_per_second = 0;
+  double computes = 0;
+  double calls = 0;  // in calls of the session, but for waits
+  double waits = 0;
+  double credits = 0;  // of the waits: for what it pushed to be acknowledged
+  pressure_rates pressure;
+  // Of the clocks that have closed, the share in which its push came last, and by how much on
+  // average then.
+  double comes_last = 0;
+  double late_seconds = 0;
+  double late = 0;  // seconds a second, as worker_status::least_late_ns
+};
+
+// Of a shard, as the job's workers and its process saw it. All 0 where nothing is known.
+struct shard_rates {
+  std::uint32_t shard = 0;
+  double seconds = 0;  // that shares are of, as of workers
+  // Of the clocks of workers, the share in which it answered last, and by how much on average
+  // then; of one shard alone, none.
+  double answers_last = 0;
+  double late_seconds = 0;
+  double waits = 0;  // seconds a second: for workers that came last
+  double busy = 0;   // share of the time of its process
+  pressure_rates pressure;
+};
+
+struct job_rates {
+  double seconds = 0;            // that the window covers; 0: nothing is known
+  double clocks_per_second = 0;  // of the slowest worker
+  double samples_per_second = 0;
+  std::vector<worker_rates> workers;  // as job_status::members
+  std::vector<shard_rates> shards;    // as cluster_status::shards
+};
+
+class rate_window {
+ public:
+  static constexpr std::int64_t length_ns = 5'000'000'000;
+
+  // What a poll has told at this time, which does not go back, of the job and of all shards.
+  void add(std::int64_t now, const job_status& job, const std::vector<shard_times>& shards);
+  job_rates rates() const;
+
+ private:
+  struct sample {
+    std::int64_t at = 0;
+    std::uint64_t clock = 0;  // of the slowest
+    std::vector<worker_status> members;
+    std::vector<rank_arrivals> answers;  // by shard, as the next two
+    std::vector<std::uint64_t> waited_ns;
+    std::vector<shard_times> shards;
+  };
+  worker_rates rates_of(const worker_status& now) const;
+  shard_rates rates_of_shard(std::size_t shard) const;
+
+  std::deque<sample> samples_;  // of the window, the newest last
+};
+
+}  // namespace tidegate::policies

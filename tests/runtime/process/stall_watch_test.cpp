@@ -1,0 +1,77 @@
+#include "runtime/process/stall_watch.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::runtime {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+// Waits in a child until its watch has seen a stop of `least`, and reports the sum.
+[[noreturn]] void watch_in_child(int ready, int report) {
+  const auto watch = stall_watch::of_process();
+  const char there = 1;
+  if (::write(ready, &there, 1) != 1) ::_exit(1);
+  while (watch->stopped_ns() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto stopped = watch->stopped_ns();
+  ::_exit(::write(report, &stopped, sizeof stopped) == sizeof stopped ? 0 : 1);
+}
+
+bool is_stopped(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOWAIT) == 0;
+}
+
+TEST(stall_watch, sees_that_a_process_was_stopped) {
+  int ready[2];
+  int report[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(report), 0);
+  const auto child = ::fork();
+  if (child == 0) watch_in_child(ready[1], report[1]);
+  char there = 0;
+  ASSERT_EQ(::read(ready[0], &there, 1), 1);
+  // A look of its thread comes before, or the stop is longer.
+  ASSERT_EQ(::kill(child, SIGSTOP), 0);
+  ASSERT_TRUE(is_stopped(child));
+  const auto begin = steady_now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  const auto stopped_for = steady_now() - begin;
+  ASSERT_EQ(::kill(child, SIGCONT), 0);
+  std::uint64_t seen = 0;
+  ASSERT_EQ(::read(report[0], &seen, sizeof seen), static_cast<ssize_t>(sizeof seen));
+  EXPECT_GE(static_cast<std::int64_t>(seen), stopped_for - 150 * ms);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  for (const auto fd : {ready[0], ready[1], report[0], report[1]}) ::close(fd);
+}
+
+TEST(stall_watch, is_shared_in_a_process_and_made_anew_in_a_fork) {
+  const auto here = stall_watch::of_process();
+  EXPECT_EQ(here, stall_watch::of_process());
+  const auto child = ::fork();
+  if (child == 0) ::_exit(stall_watch::of_process() == here ? 1 : 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(stall_watch, what_the_kernel_counts_does_not_go_back) {
+  const auto starved = starved_ns_of_thread();
+  const auto faults = disk_faults_of_process();
+  std::thread([] { starved_ns_of_thread(); }).join();
+  EXPECT_GE(starved_ns_of_thread(), starved);
+  EXPECT_GE(disk_faults_of_process(), faults);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime
