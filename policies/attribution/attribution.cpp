@@ -94,16 +94,19 @@ class account_book {
       return of.late / static_cast<double>(sums_.workers.size());
     });
   }
-  // What workers saw of its delay, but for what it waited longer than others did for workers
-  // that were late everywhere.
+  // What workers saw of its delay. A worker that is late everywhere may be later here than
+  // elsewhere, by which this shard waits longer than others, and answers later.
   double seen_of(std::uint32_t shard) const {
     const auto& of = sums_.shards.at(shard);
+    const auto seen = of.late / static_cast<double>(sums_.workers.size());
+    const bool waits_for_worker =
+        std::ranges::any_of(sums_.workers, [this](const auto& worker) {
+          return late_for_worker(worker.first) >= held_up_least * sums_.seconds;
+        });
+    if (!waits_for_worker) return seen;
     const auto others =
         of_others(sums_.shards, shard, [](const auto& each) { return each.waits; });
-    double late = 0;
-    for (const auto& [rank, worker] : sums_.workers) late += worker.late;
-    return of.late / static_cast<double>(sums_.workers.size()) -
-           std::min(late, std::max(0.0, of.waits - others));
+    return seen - std::max(0.0, of.waits - others);
   }
   double waited_by_others(std::uint32_t rank) const {
     const auto& own = sums_.workers.at(rank);
@@ -195,6 +198,25 @@ class account_book {
   double clocks_ = 0;  // of the fastest worker
 };
 
+// What comes late for no reason of its own, the link of a shard or of a worker, makes others
+// late that need its answers or its pushes. What shards are late by is told apart from that
+// (seen_of); of workers it is not.
+void keep_first_link(std::vector<held_up_by>& all) {
+  const auto is_link = [](const held_up_by& of) { return of.because == cause::arrives; };
+  const auto is_shards_link = [&](const held_up_by& of) {
+    return is_link(of) && of.kind == party::shard;
+  };
+  auto first = std::ranges::find_if(all, is_shards_link);
+  if (first == all.end()) first = std::ranges::find_if(all, is_link);
+  if (first == all.end()) return;
+  const auto kept = *first;
+  std::erase_if(all, [&](const held_up_by& of) {
+    return is_link(of) && (of.kind != kept.kind || of.number != kept.number);
+  });
+  // Another that is worse, and says why, may be the reason.
+  if (all.size() > 1 && !is_link(all.front())) std::erase_if(all, is_link);
+}
+
 }  // namespace
 
 job_period period_of(std::uint64_t clock, const job_rates& rates) {
@@ -260,10 +282,7 @@ std::vector<held_up_by> held_up(std::span<const job_period> periods) {
   std::stable_sort(all.begin(), all.end(), [](const held_up_by& a, const held_up_by& b) {
     return a.faster > b.faster;
   });
-  if (all.size() > 1)
-    all.erase(std::remove_if(all.begin() + 1, all.end(),
-                             [](const auto& of) { return of.because == cause::arrives; }),
-              all.end());
+  keep_first_link(all);
   return all;
 }
 

@@ -82,7 +82,8 @@ inline constexpr double held_up_least = 0.05;
 
 // Returns all that hold the job up in these periods, the worst first; empty: nobody does. Who
 // sends late for no reason of its own may be late for a worse one, whose answers it needs: so
-// nobody is named for its link but the worst.
+// one is named for its link at most, a shard before a worker, and nobody beside one that is
+// worse and says why.
 std::vector<held_up_by> held_up(std::span<const job_period> periods);
 
 }  // namespace tidegate::policies

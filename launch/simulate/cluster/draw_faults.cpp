@@ -72,6 +72,8 @@ void draw_slowness(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
   plan.scripts[0].compute_min = takes - takes / 50;
   plan.scripts[0].compute_max = takes + takes / 50;
   plan.set.report = 100 * millisecond;
+  // With one payload on its way at a time, one slow link is the pace of all.
+  plan.set.sends = {};
   constexpr std::uint64_t calm_clocks = 6;
   slow_plan slow{.kind = pick(chance, of.slow),
                  .pick = chance.next(),

@@ -191,20 +191,23 @@ TEST(attribution, a_shard_that_waits_for_a_worker_is_not_late_itself) {
     EXPECT_EQ(each.kind, party::worker) << "a worker's push came there later than elsewhere";
 }
 
-TEST(attribution, only_the_worst_is_named_for_its_link) {
+TEST(attribution, nobody_is_named_for_a_link_beside_another_that_explains_it) {
   auto both = second().late(2);
   for (auto& each : both.rates.workers) {
     each.computes = 0.5;
     each.waits = 0.5;
   }
+  EXPECT_EQ(both.only().kind, party::worker);
   both.shard(1).answers_last = 1;
   both.shard(1).late_seconds = 0.01;
-  EXPECT_EQ(both.only().kind, party::worker);
+  EXPECT_EQ(both.only().kind, party::shard) << "its answers may be what the worker waits for";
+  both.shard(1).waits = 0.4;
+  EXPECT_EQ(both.only().kind, party::worker) << "which was later there than at the other";
+  both.shard(1).waits = 0;
+  both.shard(1).busy = 0.3;
+  EXPECT_EQ(both.held_up().size(), 2U) << "the shard says why, and the worker is worse";
   both.shard(1).late_seconds = 0.024;
   EXPECT_EQ(both.only().kind, party::shard);
-  both.shard(1).late_seconds = 0.01;
-  both.shard(1).busy = 0.3;
-  EXPECT_EQ(both.held_up().size(), 2U) << "the shard says why";
 }
 
 TEST(attribution, the_worst_comes_first_and_once_is_told_from_always) {
