@@ -340,16 +340,27 @@ runtime::expected<command_line> parse_file_command(const command& selected,
   return line;
 }
 
+runtime::expected<command_line> parse_help(const arguments& args) {
+  command_line line;
+  if (args.size() > 1) line.topic = args[1];
+  const bool has_key = line.topic == "yaml" && args.size() > 2;
+  if (has_key) line.key = args[2];
+  const std::size_t most = has_key ? 3 : 2;
+  // `tidegate help node shard` is of a command of two words.
+  if (args.size() > most && line.topic != "node")
+    return bad("tidegate help: '" + args[most] +
+               "' is one word too many; allowed: tidegate help [COMMAND], tidegate help yaml "
+               "[KEY]");
+  return line;
+}
+
 }  // namespace
 
 runtime::expected<command_line> parse_command_line(const arguments& args) {
   command_line line;
   if (args.empty()) return bad("no command is given; try tidegate --help");
   const auto& first = args.front();
-  if (first == "--help" || first == "-h" || first == "help") {
-    if (args.size() > 1) line.topic = args[1];
-    return line;
-  }
+  if (first == "--help" || first == "-h" || first == "help") return parse_help(args);
   if (first == "--version") {
     line.kind = command_kind::version;
     return line;

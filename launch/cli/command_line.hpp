@@ -36,6 +36,7 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;  // of help: a command, "yaml", or empty
+  std::string key;    // of help yaml: empty for all
   std::string file;   // the cluster file; export and those below it: the run folder; ls: a
                       // folder of runs
   std::vector<std::string> sets;    // --set, in order
@@ -75,5 +76,7 @@ runtime::expected<command_line> parse_command_line(const std::vector<std::string
 
 // What --help prints; an unknown topic gives the general text.
 std::string help_text(const std::string& topic);
+// The same of a command line. Errors: invalid_argument (help yaml: there is no such key).
+runtime::expected<std::string> help_of(const command_line& line);
 
 }  // namespace tidegate::launch

@@ -1,4 +1,5 @@
 #include "launch/cli/command_line.hpp"
+#include "launch/config/key_help.hpp"
 #include "launch/config/yaml_keys.hpp"
 
 namespace tidegate::launch {
@@ -45,8 +46,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       let launchers that have the key start agents on this host; see tidegate door --help
   tidegate simulate FILE [options]
       model a cluster of thousands on paper; see tidegate simulate --help
-  tidegate help yaml
-      every key of a cluster file
+  tidegate help yaml [KEY]
+      every key of a cluster file; or one, as staleness or jobs.mlp.workers
   tidegate COMMAND --help
   tidegate --version
 
@@ -286,6 +287,11 @@ std::string help_text(const std::string& topic) {
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;
+}
+
+runtime::expected<std::string> help_of(const command_line& line) {
+  if (!line.key.empty()) return key_help(line.key);
+  return help_text(line.topic);
 }
 
 }  // namespace tidegate::launch

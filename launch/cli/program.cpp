@@ -104,6 +104,16 @@ int run_export(const command_line& line) {
                                                                     : exit_code::job_failed);
 }
 
+int show_help(const command_line& line) {
+  const auto text = help_of(line);
+  if (!text) {
+    std::cerr << "tidegate: " << text.error().message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  std::cout << *text;
+  return exit_with(exit_code::done);
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& args, const services& cluster) {
@@ -114,8 +124,7 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
   }
   switch (line->kind) {
     case command_kind::help:
-      std::cout << help_text(line->topic);
-      return exit_with(exit_code::done);
+      return show_help(*line);
     case command_kind::version:
       std::cout << "tidegate " << TIDEGATE_VERSION << "\n";
       return exit_with(exit_code::done);

@@ -1,35 +1,14 @@
 #include "launch/config/overrides.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <span>
 
+#include "launch/config/key_path.hpp"
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::launch {
 
 namespace {
-
-// Splits at dots outside double quotes. Nothing: an empty key or an open quote.
-std::optional<std::vector<std::string>> split_path(std::string_view path) {
-  std::vector<std::string> keys(1);
-  bool in_quotes = false;
-  for (const char c : path) {
-    if (c == '"') {
-      in_quotes = !in_quotes;
-    } else if (c == '.' && !in_quotes) {
-      keys.emplace_back();
-    } else {
-      keys.back() += c;
-    }
-  }
-  for (const auto& k : keys) {
-    if (k.empty()) return std::nullopt;
-  }
-  if (in_quotes) return std::nullopt;
-  return keys;
-}
 
 // The '=' that ends the path: the first one outside double quotes.
 std::size_t find_equals(std::string_view text) {
@@ -51,20 +30,8 @@ std::size_t match(const yaml_node& map, const std::vector<std::string>& keys,
   return 1;
 }
 
-// Returns true if the path has the keys of the pattern, in which * is any.
-bool matches(std::string_view pattern, std::string_view path) {
-  while (true) {
-    const auto a = pattern.find('.'), b = path.find('.');
-    const auto key = pattern.substr(0, a);
-    if (key != "*" && key != path.substr(0, b)) return false;
-    if (a == std::string_view::npos || b == std::string_view::npos) return a == b;
-    pattern.remove_prefix(a + 1);
-    path.remove_prefix(b + 1);
-  }
-}
-
 // Returns the key that a plain value is short for, in place of a map; empty if it is for none.
-std::string_view short_key(std::string_view path) {
+std::string_view short_key(std::span<const std::string> path) {
   for (const auto& key : known_keys()) {
     if (!matches(key.path, path)) continue;
     if (key.type == "number or map") return "count";
@@ -107,13 +74,14 @@ class one_override {
   void place_value(yaml_node& root, const std::vector<std::string>& keys, yaml_node value) {
     auto* node = &root;
     std::string shown;
+    std::vector<std::string> walked;
     for (std::size_t i = 0; i < keys.size();) {
       if (node->is_null()) {
         *node = yaml_node{};
         node->type = yaml_node::kind::map;
         node->where = where_;
       }
-      if (const auto key = short_key(shown); node->is_scalar() && !key.empty())
+      if (const auto key = short_key(walked); node->is_scalar() && !key.empty())
         becomes_map(*node, key);
       if (!node->is_map()) {
         out_.add(where_, shown + " is " + std::string(describe(*node)) +
@@ -129,6 +97,7 @@ class one_override {
       }
       node = &entry->value;
       shown += (shown.empty() ? "" : ".") + key;
+      walked.push_back(key);
       i += n;
     }
     *node = std::move(value);

@@ -219,6 +219,19 @@ TEST(command_line, help_and_version) {
   EXPECT_EQ(parse_command_line({"--version"})->kind, command_kind::version);
 }
 
+TEST(command_line, help_of_a_key) {
+  const auto line = parse_command_line({"help", "yaml", "staleness"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->key, "staleness");
+  const auto text = help_of(*line);
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_THAT(*text, testing::StartsWith("jobs.*.consistency.staleness\n"));
+  EXPECT_FALSE(help_of(*parse_command_line({"help", "yaml", "nothing.here"})));
+  EXPECT_EQ(help_of(*parse_command_line({"help", "yaml"})), help_text("yaml"));
+  EXPECT_THAT(reply_code_of({"help", "yaml", "a", "b"}), HasSubstr("'b' is one word too many"));
+  EXPECT_THAT(reply_code_of({"help", "launch", "a"}), HasSubstr("'a' is one word too many"));
+}
+
 TEST(command_line, unknown_words_get_the_nearest_one) {
   EXPECT_THAT(reply_code_of({}), HasSubstr("--help"));
   EXPECT_THAT(reply_code_of({"lunch", "f"}),

@@ -44,6 +44,12 @@ TEST(overrides, find_keys_with_dots) {
   EXPECT_EQ(quoted.jobs[0].tables.at(2).name, "fc2.weight");
 }
 
+TEST(overrides, go_below_a_plain_value_of_a_table_with_dots) {
+  const auto yaml = with_job("    tables: {a.b: {shape: [4], optimizer: adam}}\n");
+  const auto spec = must({"jobs.j.tables.a.b.optimizer.learning_rate=0.25"}, yaml);
+  EXPECT_EQ(spec.jobs[0].tables.at(0).optimizer.kind, policies::optimizer_kind::adam);
+}
+
 TEST(overrides, values_may_hold_equals_signs) {
   EXPECT_THAT(must({"jobs.mlp.command=[a, --b=c]"}).jobs[0].command,
               testing::ElementsAre("a", "--b=c"));
