@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t hash_shown = 12;
-
 struct known_run {
   std::string path;
   fs::file_time_type begun;
@@ -62,7 +60,7 @@ void add_rows(const known_run& run, std::vector<row>& to) {
                   printable(text_in(job, "name")), printable(text_in(job, "policy")),
                   std::to_string(count_in(job, "clocks")),
                   duration_text(number_in(job, "wall_seconds")),
-                  printable(text_in(job, "parameters_sha256")).substr(0, hash_shown)});
+                  short_hash(text_in(job, "parameters_sha256"))});
 }
 
 std::string line_of(const known_run& run) {
@@ -93,7 +91,7 @@ exit_code list_runs(const command_line& line) {
     for (const auto& run : runs) std::cout << line_of(run) << "\n";
     return exit_code::done;
   }
-  std::vector<row> rows{{"run", "state", "job", "policy", "clocks", "time", "SHA-256"}};
+  std::vector<row> rows{{"run", "state", "job", "policy", "clocks", "time", "parameters"}};
   for (const auto& run : runs) add_rows(run, rows);
   if (runs.empty())
     std::cout << "no runs are in " << line.file << "\n";

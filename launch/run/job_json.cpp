@@ -53,6 +53,7 @@ json job_json(const policies::job_status& job) {
           {"staleness_max", job.staleness_max},
           {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},
+          {"restarts", job.restarts},
           {"changes", changes_json(job.changes)},
           {"ranks_left", policies::ranks_left(job.changes)},
           {"parameters_sha256", text_or_null(job.parameters_sha256)},

@@ -51,7 +51,6 @@ json live_json(const run_view::job& of) {
   all["workers"] = job.workers;
   all["workers_joined"] = job.workers_joined;
   all["workers_finished"] = job.workers_finished;
-  all["restarts"] = job.restarts;
   all["checkpoints"] = job.checkpoints;
   all["checkpoint_clock"] = job.checkpoints == 0 ? json(nullptr) : json(job.checkpoint_clock);
   all["last_seconds"] = {{"seconds", finite_json(of.rates.seconds)},

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "launch/text/printable.hpp"
 #include "launch/text/text_table.hpp"
+#include "launch/text/wrapped.hpp"
 
 namespace tidegate::launch {
 
@@ -39,14 +41,19 @@ std::string running_text(const job_status& job, const policies::job_rates& rates
   return text + time_left(job, rates);
 }
 
-std::string metric(const job_status& job, const std::string& name) {
-  const auto at = job.metrics.find(name);
-  return at == job.metrics.end() ? "-" : number_text("%.4f", at->second);
-}
-
-std::string loss_text(const job_status& job) {
-  if (job.metrics.count("loss") != 0) return metric(job, "loss");
-  return job.samples == 0 ? "-" : number_text("%.4f", job.loss);
+// The numbers that a job's workers have reported, and how stale its parameters were at most.
+std::string reported_text(const job_status& job) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.push_back(printable(name) + " " + value);
+  };
+  constexpr const char* format = "%.5g";
+  if (job.samples != 0 && job.metrics.count("loss") == 0)
+    add("loss", number_text(format, job.loss));
+  for (const auto& [name, value] : job.metrics) add(name, number_text(format, value));
+  if (job.staleness_max != 0) add("staleness", std::to_string(job.staleness_max));
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) words[i] += ',';
+  return words.empty() ? "" : wrapped(words, printable(job.name) + ": ");
 }
 
 }  // namespace
@@ -113,17 +120,24 @@ std::string progress_line(const job_status& job, std::uint32_t workers,
 }
 
 std::string result_table(const std::vector<job_status>& jobs) {
-  std::vector<std::vector<std::string>> rows{{"job", "policy", "state", "test accuracy", "loss",
-                                              "wall time", "samples/s", "staleness", "clocks",
-                                              "SHA-256 of parameters"}};
+  std::vector<std::vector<std::string>> rows{
+      {"job", "policy", "state", "time", "samples/s", "clocks", "restarts", "parameters"}};
+  std::string reported;
   for (const auto& j : jobs) {
-    rows.push_back({j.name, j.policy, std::string(to_string(j.state)),
-                    metric(j, "test_accuracy"), loss_text(j), number_text("%.2f s", j.seconds),
-                    grouped(static_cast<std::uint64_t>(samples_per_second(j))),
-                    std::to_string(j.staleness_max), std::to_string(j.clock_slowest),
-                    j.parameters_sha256.empty() ? "-" : j.parameters_sha256});
+    rows.push_back(
+        {printable(j.name), j.policy, std::string(to_string(j.state)),
+         j.seconds < 60 ? number_text("%.2f s", j.seconds) : duration_text(j.seconds),
+         j.samples == 0 ? "-" : grouped(static_cast<std::uint64_t>(samples_per_second(j))),
+         std::to_string(j.clock_slowest), std::to_string(j.restarts),
+         j.parameters_sha256.empty() ? "-" : short_hash(j.parameters_sha256)});
+    reported += reported_text(j);
   }
-  return format_table(rows, {3, 4, 5, 6, 7, 8});
+  return format_table(rows, {3, 4, 5, 6}) + (reported.empty() ? "" : "\n" + reported);
+}
+
+std::string short_hash(std::string_view sha256) {
+  constexpr std::size_t digits_shown = 12;
+  return printable(sha256.substr(0, digits_shown));
 }
 
 std::string duration_text(double seconds) {

@@ -21,9 +21,13 @@ std::string progress_line(const policies::job_status& job, std::uint32_t workers
 // not empty.
 std::string wait_text(const std::vector<policies::wait_status>& waits);
 
-// Test accuracy, loss, wall time, samples/s, largest staleness, clocks and SHA-256 of every
-// job.
+// A row for each job: state, time, samples/s, clocks, restarts of workers and the beginning of
+// its parameters' SHA-256; below them what its workers have reported, and the largest
+// staleness. 80 columns are enough for names of jobs up to 13 characters.
 std::string result_table(const std::vector<policies::job_status>& jobs);
+
+// The first 12 of the digits.
+std::string short_hash(std::string_view sha256);
 
 // "8s", "1m12s", "2h05m"
 std::string duration_text(double seconds);

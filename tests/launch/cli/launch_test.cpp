@@ -39,7 +39,8 @@ TEST(launch, runs_a_job_to_its_end) {
   launched run(fake_yaml(2, fake_job("mlp", 3, "done")));
   EXPECT_EQ(run.wait(), 0) << run.output();
   EXPECT_THAT(run.output(), AllOf(HasSubstr("cluster t: 6 processes"), HasSubstr("mlp"),
-                                  HasSubstr("0.9000"), HasSubstr(std::string(64, 'a'))));
+                                  HasSubstr("test_accuracy 0.9"),
+                                  HasSubstr("  " + std::string(12, 'a') + "\n")));
   const auto result = run.read_json("result.json");
   EXPECT_EQ(result["cluster"], "t");
   EXPECT_EQ(result["exit_code"], 0);

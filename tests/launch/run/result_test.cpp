@@ -21,6 +21,7 @@ TEST(result, holds_what_was_reported_and_null_for_the_rest) {
   job.loss = 0.25;
   job.clock_slowest = 7;
   job.staleness_max = 2;
+  job.restarts = 3;
   job.payload_bytes_copied = 12;
   job.parameters_sha256 = "ff";
   policies::job_status silent;
@@ -35,6 +36,7 @@ TEST(result, holds_what_was_reported_and_null_for_the_rest) {
   EXPECT_EQ(shown["staleness_max"], 2);
   EXPECT_EQ(shown["payload_bytes_copied"], 12);
   EXPECT_EQ(shown["clocks"], 7);
+  EXPECT_EQ(shown["restarts"], 3);
   EXPECT_EQ(shown["parameters_sha256"], "ff");
   EXPECT_EQ(shown["metrics"], (json{{"f1", 0.5}}));
   EXPECT_EQ(shown["failure"], nullptr);

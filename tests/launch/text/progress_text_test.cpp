@@ -62,16 +62,45 @@ TEST(progress_line, is_cut_to_the_width) {
 TEST(result_table, shows_what_was_reported) {
   auto job = running();
   job.state = job_state::done;
-  job.metrics = {{"test_accuracy", 0.8812}};
-  job.parameters_sha256 = "abc";
+  job.metrics = {{"test_accuracy", 0.8812}, {"f1", 1e-9}};
+  job.parameters_sha256 = "51f358bd98dc84d62806662830e4b6ec";
   job.staleness_max = 3;
+  job.restarts = 2;
   auto silent = policies::job_status{};
   silent.name = "silent";
-  const auto table = result_table({job, silent});
-  for (const auto* part :
-       {"test accuracy", "0.8812", "0.4312", "10.00 s", "51,200", "abc", "silent"}) {
-    EXPECT_THAT(table, HasSubstr(part));
+  silent.policy = "bsp";
+  EXPECT_EQ(result_table({job, silent}),
+            "job     policy  state       time  samples/s  clocks  restarts  parameters\n"
+            "mlp     ssp(3)  done     10.00 s     51,200     120         2  51f358bd98dc\n"
+            "silent  bsp     waiting   0.00 s          -       0         0  -\n"
+            "\n"
+            "mlp: loss 0.43117, f1 1e-09, test_accuracy 0.8812, staleness 3\n");
+}
+
+TEST(result_table, fits_eighty_columns) {
+  auto job = running();
+  job.name = "fashion-mnist";
+  job.state = job_state::done;
+  job.seconds = 3600;
+  job.samples = 9'999'999ULL * 3600;
+  job.clock_slowest = 123'456;
+  job.parameters_sha256 = "51f358bd98dc84d62806662830e4b6ec";
+  for (int i = 0; i < 64; ++i) job.metrics["metric_" + std::to_string(i)] = i / 7.0;
+  const auto table = result_table({job});
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < table.size();) {
+    const auto end = table.find('\n', begin);
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
   }
+  EXPECT_LE(longest, 80U) << table;
+  EXPECT_THAT(table, HasSubstr("metric_63 9, metric_7 1, "));
+}
+
+TEST(result_table, obeys_no_name_of_a_metric) {
+  auto job = running();
+  job.metrics["a\x1b[2J\nb"] = 1;
+  EXPECT_THAT(result_table({job}), HasSubstr("a [2J b 1"));
 }
 
 TEST(durations, for_people) {
