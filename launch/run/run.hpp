@@ -69,6 +69,9 @@ class run final : private run_port {
   runtime::status write_pids(const std::vector<live_process>& processes) override;
   void complain(const std::string& text) override { journal_.complain(text); }
   void show_log(const std::string& writer) override { output_.show_log(writer); }
+  std::string last_line(const std::string& writer) override {
+    return output_.last_line(writer);
+  }
   void append_log(const std::string& writer, const std::string& text) override {
     output_.append_log(writer, text);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <unistd.h>
 
 #include "launch/plan/environment.hpp"
@@ -9,6 +10,7 @@
 #include "launch/processes/leftovers.hpp"
 #include "launch/processes/process_records.hpp"
 #include "launch/processes/spawn.hpp"
+#include "launch/run/last_line.hpp"
 #include "launch/run/result.hpp"
 #include "launch/run/resume.hpp"
 #include "launch/text/progress_text.hpp"
@@ -43,9 +45,14 @@ runtime::status run_output::follow_workers() {
 }
 
 void run_output::starting(const process_name& process) {
+  const auto writer = process.to_string();
+  std::error_code none_yet;
+  const auto size =
+      std::filesystem::file_size(log_path(journal_.folder().path(), writer), none_yet);
+  log_begins_[writer] = none_yet ? 0 : size;
   if (!follower_ || process.role != policies::process_role::worker) return;
   const auto rank = std::to_string(process.index);
-  follower_->follow(log_path(journal_.folder().path(), process.to_string()),
+  follower_->follow(log_path(journal_.folder().path(), writer),
                     spec_.jobs.size() > 1 ? process.job + "/" + rank : rank);
 }
 
@@ -99,6 +106,12 @@ void run_output::show_log(const std::string& writer) {
   const auto lines = last_lines(log, log_lines_shown);
   journal_.complain(lines.empty() ? "its log is empty: " + log
                                   : "the end of its log, " + log + ":\n" + lines);
+}
+
+std::string run_output::last_line(const std::string& writer) const {
+  const auto begin = log_begins_.find(writer);
+  return last_line_in(log_path(journal_.folder().path(), writer),
+                      begin == log_begins_.end() ? 0 : begin->second);
 }
 
 void run_output::append_log(const std::string& writer, const std::string& text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <poll.h>
 #include <string>
@@ -42,6 +43,8 @@ class run_output {
   void show(std::int64_t now, const policies::launch_core& core, const run_metrics& metrics);
   // Shows the end of what a process, or the agent of a host, has said.
   void show_log(const std::string& writer);
+  // As run_port::last_line: of its log, which may have words of those before it.
+  std::string last_line(const std::string& writer) const;
   // Writes what a process of a host has written that does not share the run folder.
   void append_log(const std::string& writer, const std::string& text);
   // Takes in what a poll says of waits: how the coordinator is, and the waits that it told.
@@ -62,6 +65,7 @@ class run_output {
   const policies::cluster_spec& spec_;
   run_journal& journal_;
   std::optional<log_follower> follower_;
+  std::map<std::string, std::uint64_t> log_begins_;  // bytes, when it was last started
   policies::progress_watchdog watchdog_;
   std::vector<policies::wait_status> waits_;  // the longest first
   policies::wait_ledger own_waits_;           // the launcher's

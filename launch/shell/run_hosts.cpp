@@ -169,6 +169,7 @@ void run_hosts::take(const reports::started& started, launch_effects& out) {
   const auto process = started.process.process;
   if (!is_current(started.process)) return;
   const auto& name = core_.processes()[process];
+  quiet_ends_.began(process);
   living_[process] = {.name = name,
                       .pid = static_cast<int>(started.pid),
                       .started = started.started_at,
@@ -228,9 +229,21 @@ void run_hosts::take_reports(launch_effects& out) {
   }
 }
 
+std::string run_hosts::with_last_line(std::string text,
+                                      const policies::process_name& name) const {
+  const auto line = world_.last_line(name.to_string());
+  return line.empty() ? text : text + " (its log ends: " + line + ")";
+}
+
 void run_hosts::take(reports::ended& end, launch_effects&) {
   const auto process = end.process.process;
   if (!is_current(end.process) || living_.erase(process) == 0) return;
+  const auto& name = core_.processes()[process];
+  const auto text = with_last_line(end.exit.text, name);
+  const bool is_quiet = end.exit.kind == policies::process_exit::ending::clean;
+  if (!is_quiet) end.exit.text = text;
+  if (is_quiet && name.role == policies::process_role::worker)
+    quiet_ends_.ended(process, name, text);
   world_.event("process_ended", end.exit.text);
   core_.ended(now_, process, std::move(end.exit));
   ended_.push_back(end.process);

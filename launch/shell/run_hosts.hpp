@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launch/shell/host_port.hpp"
+#include "launch/shell/quiet_ends.hpp"
 #include "launch/shell/run_port.hpp"
 #include "policies/launcher/core.hpp"
 #include "policies/launcher/host_contact.hpp"
@@ -40,7 +41,10 @@ class run_hosts {
   void act(const launch_effects::survey& survey) { order(survey.host, survey.order); }
   void signal(policies::process_number process, policies::process_signal content);
   // No process of the epoch before lives.
-  void begin_epoch() { coordinator_port_ = 0; }
+  void begin_epoch() {
+    coordinator_port_ = 0;
+    quiet_ends_.begin_epoch();
+  }
   // The run is over.
   void leave();
 
@@ -50,6 +54,7 @@ class run_hosts {
   // Returns whether the list of processes that live is another than at the last call.
   bool take_change() { return std::exchange(is_changed_, false); }
   std::vector<live_process> living() const;
+  quiet_ends& workers_that_left() noexcept { return quiet_ends_; }
   const std::string& name(policies::host_number host) const { return contacts_[host].name(); }
   bool is_up(policies::host_number host) const { return contacts_[host].is_up(); }
   // Returns true if it was lost, or has never come up in time.
@@ -63,6 +68,7 @@ class run_hosts {
   void hear(policies::host_contact& contact, agent_event& event);
   void order(policies::host_number host, policies::agent_order content);
   bool is_current(const launched_process& process) const;
+  std::string with_last_line(std::string text, const policies::process_name& name) const;
 
   void act(const host_effects::start_agent& start, launch_effects&) {
     world_.start_agent(start);
@@ -100,6 +106,7 @@ class run_hosts {
   std::map<policies::process_number, live_process> living_;
   std::map<policies::process_number, policies::spare_number> placed_;   // spares, that start
   std::map<policies::process_number, policies::state_mirror> mirrors_;  // of workers' states
+  quiet_ends quiet_ends_;
   std::vector<launched_process> ended_;
   std::uint16_t coordinator_port_ = 0;  // as it has said in this epoch
   bool is_changed_ = false;

@@ -95,6 +95,9 @@ class run_port {
   virtual void complain(const std::string& text) = 0;
   // `writer`: "worker-mlp-3", or "agent-blue" of a host.
   virtual void show_log(const std::string& writer) = 0;
+  // Returns the last line that this process has written since it was started, as it may be
+  // shown; empty: nothing is here.
+  virtual std::string last_line(const std::string& /*writer*/) { return {}; }
   // A process of a host that does not share the run folder has written this; nothing where no
   // log is kept.
   virtual void append_log(const std::string& /*writer*/, const std::string& /*text*/) {}

@@ -179,7 +179,24 @@ void run_shell::act(const effects::poll_now&) {
   world_.poll_now();
 }
 
+// The lines are of workers that forgot finish(), or ended before they came to it.
+void run_shell::tell_who_left(const std::string& job) {
+  constexpr std::size_t shown_max = 3;
+  const auto* status = core_.job(job);
+  if (status == nullptr) return;
+  const auto texts = hosts_.workers_that_left().take(*status);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto text = texts[i] + ", without finish()";
+    world_.event("left_unfinished", text);
+    if (i < shown_max) world_.complain("tidegate: " + text);
+  }
+  if (texts.size() > shown_max)
+    world_.complain("tidegate: and " + std::to_string(texts.size() - shown_max) +
+                    " more; events.jsonl has all (left_unfinished)");
+}
+
 void run_shell::act(const effects::stop_cluster& stop) {
+  for (const auto& [job, why] : stop.failures) tell_who_left(job);
   world_.finish(stop.failures);
 }
 
@@ -192,6 +209,7 @@ void run_shell::act(const effects::leave& leave) {
 }
 
 void run_shell::act(const effects::fail_job& failure) {
+  tell_who_left(failure.job);
   ask({.about = launch_question::kind::fail_job,
        .name = {.job = failure.job},
        .incarnation = 0,

@@ -86,6 +86,7 @@ class run_shell {
   void take_signals(const std::vector<run_turn::signal>& signals);
   void take_news(poll_news news);
   void take_cancels(const std::vector<cancel_request>& cancels);
+  void tell_who_left(const std::string& job);
   void answer_cancel(const std::string& job, const std::string& line);
   void decide();
   void take_reports();

@@ -60,4 +60,14 @@ std::string printable(std::string_view text) {
   return clean(text, false);
 }
 
+std::string shortened(std::string_view text, std::size_t bytes_max) {
+  constexpr std::string_view rest = "...";
+  auto shown = printable(text);
+  if (shown.size() <= bytes_max) return shown;
+  auto end = bytes_max - rest.size();
+  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0U) == 0x80U) --end;
+  shown.resize(end);
+  return shown + std::string(rest);
+}
+
 }  // namespace tidegate::launch

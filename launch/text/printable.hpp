@@ -13,4 +13,8 @@ std::string valid_utf8(std::string_view text);
 // would obey.
 std::string printable(std::string_view text);
 
+// Likewise, of at most so many bytes, 3 or more: "..." stands for the rest, and no letter is
+// cut.
+std::string shortened(std::string_view text, std::size_t bytes_max);
+
 }  // namespace tidegate::launch

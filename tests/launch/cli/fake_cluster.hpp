@@ -15,7 +15,8 @@ services fake_services();
 //   done          reports test_accuracy 0.9 and finishes; exits 0
 //   done_then N   finishes, then exits with N
 //   fail TEXT     fails the job with TEXT; exits 1
-//   exit N        exits with N without a word
+//   exit N        exits with N without a word to its job
+//   quieter N     likewise; only its first incarnation writes what all others do, too
 //   abort         ends by SIGABRT
 //   hang          waits to be ended; stubborn: ignores SIGTERM as well
 //   stranger      exits 0 without having joined

@@ -110,9 +110,21 @@ TEST(launch, a_worker_that_crashes_ends_the_run) {
   EXPECT_EQ(run.wait(), 3) << run.output();
   EXPECT_THAT(run.output(),
               AllOf(HasSubstr("worker "), HasSubstr(" of job mlp (pid "),
-                    HasSubstr("was killed by SIGABRT"), HasSubstr("line 11 of rank"),
+                    HasSubstr("was killed by SIGABRT (its log ends: line 11 of rank "),
                     Not(HasSubstr("line 1 of rank"))));
   EXPECT_EQ(run.read_json("result.json")["exit_code"], 3);
+  EXPECT_THAT(run.read("events.jsonl"),
+              HasSubstr("was killed by SIGABRT (its log ends: line 11 of rank "));
+}
+
+TEST(launch, a_death_has_no_line_of_the_process_before_it) {
+  launched run("supervision: {worker: {max_restarts: 1, backoff: 10ms}}\n" +
+               fake_yaml(1, fake_job("lax", 1, "quieter, '7'", "restart")));
+  EXPECT_EQ(run.wait(), 3) << run.output();
+  EXPECT_THAT(
+      run.output(),
+      AllOf(HasSubstr("exited with status 7 (its log ends: line 11 of rank 0); it is started"),
+            HasSubstr("exited with status 7; it has died 2 times")));
 }
 
 TEST(launch, a_worker_that_exits_without_a_word_ends_the_run) {
@@ -135,7 +147,20 @@ TEST(launch, a_worker_that_crashes_again_and_again_ends_the_run_too) {
 TEST(launch, a_job_whose_workers_are_gone_has_failed) {
   launched run(fake_yaml(1, fake_job("lax", 1, "exit, '0'")));
   EXPECT_EQ(run.wait(), 1) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("did they call finish()?"));
+  EXPECT_THAT(
+      run.output(),
+      AllOf(HasSubstr("did they call finish()?"), HasSubstr("tidegate: worker 0 of job lax"),
+            HasSubstr("(its log ends: line 11 of rank 0), without finish()\n")));
+  EXPECT_THAT(run.read("events.jsonl"), HasSubstr("left_unfinished"));
+}
+
+TEST(launch, a_worker_that_left_without_finish_has_its_last_line_told) {
+  launched run(fake_yaml(1, fake_job("lax", 5, "exit, '0'")));
+  EXPECT_EQ(run.wait(), 1) << run.output();
+  EXPECT_THAT(run.output(),
+              AllOf(HasSubstr("exited with status 0 (its log ends: line 11 of rank 2), without "
+                              "finish()\n"),
+                    HasSubstr("tidegate: and 2 more; events.jsonl has all")));
 }
 
 TEST(launch, tells_a_killed_worker_by_its_rank) {
@@ -169,7 +194,9 @@ TEST(launch, ends_when_a_shard_or_the_coordinator_dies) {
 TEST(launch, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   launched run(fake_yaml(1, fake_job("mlp", 1, "done_then, '5'")));
   EXPECT_EQ(run.wait(), 0) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("exited with status 5, after it had finished"));
+  EXPECT_THAT(run.output(),
+              HasSubstr("exited with status 5 (its log ends: line 11 of rank 0), after it had "
+                        "finished"));
 }
 
 TEST(launch, gives_up_on_workers_that_do_not_join) {

@@ -21,6 +21,13 @@ TEST(printable, has_no_control_characters) {
   EXPECT_EQ(valid_utf8("a\nb"), "a\nb");
 }
 
+TEST(printable, is_shortened_between_letters) {
+  EXPECT_EQ(shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(shortened("abcdefg", 6), "abc...");
+  EXPECT_EQ(shortened("ab\xE2\x82\xAC\xE2\x82\xAC", 6), "ab...");
+  EXPECT_EQ(shortened("a\nb", 9), "a b");
+}
+
 TEST(printable, is_utf8) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(valid_utf8("a\xff"
