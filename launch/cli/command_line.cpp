@@ -118,6 +118,7 @@ void add_export(adder& add, command_line& into) {
   add("output,o", options::value(&into.output), "");
   add("job", options::value(&into.job), "");
   add("list", options::bool_switch(&into.list), "");
+  add("checkpoint", options::value(&into.checkpoint), "");
   add("since", options::value<std::string>()->notifier([&into](const std::string& text) {
     into.since = parse_unsigned(text);
     if (!into.since) throw options::error("--since '" + text + "'; allowed: a clock, a number");
@@ -336,6 +337,8 @@ runtime::expected<command_line> parse_file_command(const command& selected,
     return bad("tidegate why: --last or --clock, not both");
   if (line.kind == command_kind::export_model && line.list && line.since)
     return bad("tidegate export: --since CLOCK belongs to -o FILE");
+  if (line.kind == command_kind::export_model && line.list && !line.checkpoint.empty())
+    return bad("tidegate export: --checkpoint ID belongs to -o FILE");
   line.file = words->front();
   return line;
 }

@@ -60,6 +60,7 @@ struct command_line {
   std::uint32_t shards = 0;   // scale; likewise
   std::string output;         // export
   bool list = false;          // export
+  std::string checkpoint;     // export: empty for the newest
   std::optional<std::uint64_t> since;        // export: a clock
   std::optional<std::uint64_t> clock;        // why
   std::optional<std::uint64_t> last_clocks;  // why

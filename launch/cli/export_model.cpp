@@ -10,9 +10,11 @@
 
 #include "launch/cli/model_reader.hpp"
 #include "launch/text/nearest.hpp"
+#include "launch/text/printable.hpp"
 #include "launch/text/text_table.hpp"
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/checkpoint/claim.hpp"
+#include "policies/checkpoint/name.hpp"
 #include "policies/checkpoint/safetensors.hpp"
 #include "runtime/base/object_place.hpp"
 #include "runtime/objects/open_storage.hpp"
@@ -116,6 +118,29 @@ runtime::expected<checkpoint_reader> newest(opened_job& job, std::ostream& probl
   return fail(errc::not_found, "job '" + job.name + "' has no checkpoint that is whole");
 }
 
+// What is wrong with a checkpoint that was asked for is an error, whatever others there are.
+runtime::expected<checkpoint_reader> that_of(opened_job& job, const std::string& wanted) {
+  const auto id = policies::parse_checkpoint_id(wanted);
+  if (!id)
+    return fail(errc::invalid_argument, "--checkpoint '" + printable(wanted) +
+                                            "'; allowed: a name as e0001-00000017, which "
+                                            "`tidegate export RUN_DIR --list` shows");
+  policies::checkpoint_catalog catalog(*job.folder);
+  const auto ids = catalog.ids();
+  if (!ids) return fail(ids.error());
+  if (std::find(ids->begin(), ids->end(), *id) == ids->end()) {
+    std::vector<std::string> there;
+    for (const auto each : *ids) there.push_back(to_string(each));
+    return fail(errc::not_found, "job '" + job.name + "' has no checkpoint " + wanted +
+                                     (there.empty() ? "" : "; there are " + join(there)));
+  }
+  auto whole = catalog.verify(*id);
+  if (!whole)
+    return fail(whole.error().code(), "checkpoint " + wanted + " of job '" + job.name +
+                                          "' cannot be used: " + whole.error().message());
+  return whole;
+}
+
 // The head, then each table in turn.
 policies::piece_source whole_model(std::string head, const model_reader& model) {
   struct position {
@@ -147,7 +172,8 @@ policies::piece_source whole_model(std::string head, const model_reader& model) 
 status export_model(const export_options& options, std::ostream& out, std::ostream& problems) {
   auto job = open_job(options);
   if (!job) return job.error();
-  const auto reader = newest(*job, problems);
+  const auto reader =
+      options.checkpoint.empty() ? newest(*job, problems) : that_of(*job, options.checkpoint);
   if (!reader) return reader.error();
   const auto& manifest = reader->manifest();
   if (options.since && manifest.consistency.kind == policies::consistency_kind::async)
@@ -164,9 +190,10 @@ status export_model(const export_options& options, std::ostream& out, std::ostre
   const auto file = policies::write_all(
       {path.filename().string(), whole_model(std::move(*head), model)}, *folder);
   if (!file) return file.error();
-  out << options.output << ": job " << manifest.job << ", clock " << manifest.clock << ", "
-      << manifest.tables.size() << (manifest.tables.size() == 1 ? " table, " : " tables, ")
-      << bytes_for_people(file->bytes) << ", sha256 " << file->sha256 << "\n";
+  out << options.output << ": job " << manifest.job << ", checkpoint " << to_string(manifest.id)
+      << ", clock " << manifest.clock << ", " << manifest.tables.size()
+      << (manifest.tables.size() == 1 ? " table, " : " tables, ")
+      << bytes_for_people(file->bytes) << ", SHA-256 of the file " << file->sha256 << "\n";
   return {};
 }
 

@@ -13,17 +13,19 @@ namespace tidegate::launch {
 
 struct export_options {
   std::string run_dir;
-  std::string job;     // empty: the only one that has checkpoints
-  std::string output;  // file; replaced as a whole
+  std::string job;              // empty: the only one that has checkpoints
+  std::string output;           // file; replaced as a whole
+  std::string checkpoint = {};  // as list_checkpoints shows it; empty: the newest that is whole
   // Of tables of rows only those that were pushed in this clock or later, with the ids of the
   // others that are still there.
   std::optional<std::uint64_t> since = std::nullopt;
 };
 
 // Says on `out` what it has written, and on `problems`, a line each, which newer checkpoints
-// cannot be used, and why. Errors: not_found (no job, or none of its checkpoints is whole),
-// invalid_argument (more than one job and none is named; a name that `output` cannot have),
-// those of the storage.
+// cannot be used, and why. Errors: not_found (no job, none of its checkpoints is whole, or not
+// that one is there), corrupt (that one is damaged), invalid_argument (more than one job and
+// none is named; no name of a checkpoint; a name that `output` cannot have), those of the
+// storage.
 runtime::status export_model(const export_options& options, std::ostream& out,
                              std::ostream& problems);
 

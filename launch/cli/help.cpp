@@ -131,6 +131,7 @@ within two seconds; again, at once.
 )";
 
 constexpr const char* export_run = R"(tidegate export RUN_DIR -o FILE [--job NAME]
+tidegate export RUN_DIR --checkpoint ID -o FILE [--job NAME]
 tidegate export RUN_DIR --since CLOCK -o FILE [--job NAME]
 tidegate export RUN_DIR --list [--job NAME]
 
@@ -142,12 +143,17 @@ NAME/values.
 
   -o, --output FILE  what to write; replaced as a whole
   --job NAME         needed where several jobs have checkpoints
+  --checkpoint ID    of this checkpoint, as --list shows it (e0001-00000017), in place of the newest;
+                     refused if it is damaged
   --since CLOCK      of tables of rows only those that were pushed in this clock or later; NAME/unchanged
                      has the ids of the others. Rows that are in neither are gone. CLOCK is the
                      one that the file before says (tidegate.clock in its metadata)
   --list             show all checkpoints, and whether each is whole, in place of writing
 
-Exit codes: 0 done; 1 no checkpoint is whole, or FILE cannot be written; 2 bad usage.
+It says the SHA-256 of the file, as sha256sum does. That is another number than parameters_sha256 of
+result.json, which is of the parameters alone: names, metadata and layout of the file are not in it.
+
+Exit codes: 0 done; 1 no checkpoint is whole, or not that one, or FILE cannot be written; 2 bad usage.
 )";
 
 constexpr const char* scale = R"(tidegate scale RUN_DIR workers=N shards=N [--job NAME]

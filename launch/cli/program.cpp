@@ -94,8 +94,11 @@ int run_on_file(const command_line& line, const services& cluster) {
 }
 
 int run_export(const command_line& line) {
-  const export_options options{
-      .run_dir = line.file, .job = line.job, .output = line.output, .since = line.since};
+  const export_options options{.run_dir = line.file,
+                               .job = line.job,
+                               .output = line.output,
+                               .checkpoint = line.checkpoint,
+                               .since = line.since};
   const auto result = line.list ? list_checkpoints(options, std::cout)
                                 : export_model(options, std::cout, std::cerr);
   if (result.ok()) return exit_with(exit_code::done);

@@ -181,6 +181,10 @@ TEST(command_line, export_model) {
   EXPECT_EQ(line->output, "m.safetensors");
   EXPECT_EQ(line->job, "mlp");
   EXPECT_TRUE(parse_command_line({"export", "runs/x", "--list"})->list);
+  EXPECT_EQ(parse_command_line({"export", "x", "-o", "y", "--checkpoint", "e1"})->checkpoint,
+            "e1");
+  EXPECT_THAT(reply_code_of({"export", "x", "--list", "--checkpoint", "e1"}),
+              HasSubstr("--checkpoint ID belongs to -o FILE"));
   EXPECT_THAT(reply_code_of({"export"}), HasSubstr("no run folder is given"));
   EXPECT_THAT(reply_code_of({"export", "a", "b"}), HasSubstr("more than one run folder"));
   EXPECT_THAT(reply_code_of({"export", "a"}), HasSubstr("either -o FILE or --list"));

@@ -104,6 +104,41 @@ TEST_F(export_model_test, python_reads_a_shards_own_file) {
   EXPECT_EQ(tensors_of(files + policies::shard_file_name({1, 1}, 0)).size(), arrays);
 }
 
+TEST_F(export_model_test, a_checkpoint_that_is_named) {
+  write("mlp", 10, 2);
+  write("mlp", 20, 2);
+  const auto export_of = [&](const std::string& id) {
+    out.str("");
+    problems.str("");
+    return export_model({.run_dir = run_dir, .job = {}, .output = model, .checkpoint = id}, out,
+                        problems);
+  };
+  const auto older = export_of("e0001-00000001");
+  ASSERT_TRUE(older.ok()) << older.message();
+  EXPECT_EQ(tensors(), expected(10));
+  EXPECT_THAT(out.str(), HasSubstr("job job, checkpoint e0001-00000001, clock 10, "));
+  EXPECT_THAT(out.str(), HasSubstr("SHA-256 of the file "));
+  const auto none = export_of("e0001-00000003");
+  EXPECT_EQ(none.code(), errc::not_found);
+  EXPECT_THAT(none.message(),
+              HasSubstr("has no checkpoint e0001-00000003; there are e0001-00000002, "
+                        "e0001-00000001"));
+  for (const auto* word : {"2", "e1-2", "newest", "e0001-00000001/x"}) {
+    const auto wrong = export_of(word);
+    EXPECT_EQ(wrong.code(), errc::invalid_argument) << word;
+    EXPECT_THAT(wrong.message(), HasSubstr("--list"));
+  }
+  // Another that is whole does not take the place of a damaged one.
+  std::filesystem::resize_file(
+      policies::checkpoint_folder(run_dir, "mlp") + "/" + policies::shard_file_name({1, 1}, 0),
+      7);
+  std::filesystem::remove(model);
+  const auto damaged = export_of("e0001-00000001");
+  EXPECT_EQ(damaged.code(), errc::corrupt);
+  EXPECT_THAT(damaged.message(), HasSubstr("checkpoint e0001-00000001 of job 'mlp' cannot"));
+  EXPECT_FALSE(std::filesystem::exists(model));
+}
+
 TEST_F(export_model_test, the_one_before_a_damaged_one_is_used_and_that_is_said) {
   write("mlp", 10, 2);
   write("mlp", 20, 2);
