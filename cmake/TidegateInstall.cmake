@@ -5,6 +5,7 @@
 #              target tidegate::client
 #   share/tidegate/examples/   cluster files, and push_pull.cpp to copy
 #   share/doc/tidegate/        README.md, docs/, LICENSE, CHANGELOG.md
+#   share/bash-completion/, share/zsh/, share/fish/   where shells of Debian look for completion
 
 if(NOT TARGET tidegate_session)
   return()  # without CAF there is nothing that a worker could use
@@ -22,7 +23,7 @@ target_link_libraries(tidegate_client INTERFACE tidegate_session tidegate_filter
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
 list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX
-  "^tidegate_(text|config|plan|processes|host_agents|monitor|run|top|submit|options|door|kubernetes|cli|bench|chaos|measure|sim|scenarios|scale|simulate|node|chunks|objects)$")
+  "^tidegate_(text|config|plan|processes|host_agents|monitor|run|top|submit|options|manual|door|kubernetes|cli|pages|bench|chaos|measure|sim|scenarios|scale|simulate|node|chunks|objects)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_policies tidegate_flags
   EXPORT tidegateTargets
@@ -60,5 +61,6 @@ install(FILES
   DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples")
 install(DIRECTORY examples/jax examples/numpy examples/pytorch DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples"
   PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY "${PROJECT_BINARY_DIR}/manual/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}" OPTIONAL)
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")

@@ -167,6 +167,8 @@ constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE
 
 Draws time against size with logarithmic axes. The file:
   {"title": "...", "series": [{"name": "...", "points": [[bytes, seconds], ...]}, ...]}
+
+  --svg FILE         the picture
 )";
 
 std::string with_optimizers(std::string text) {

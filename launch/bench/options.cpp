@@ -369,4 +369,16 @@ runtime::expected<bench_options> parse_bench(const arguments& args) {
                            "; allowed: " + launch::join(known)));
 }
 
+std::vector<launch::command_page> bench_pages() {
+  const launch::option_name help{.name = "help", .letter = 'h', .has_value = false};
+  std::vector<launch::command_page> pages{
+      {.name = "bench", .help = bench_help(""), .options = {help}}};
+  for (const auto& subject : subjects()) {
+    auto& page = pages.emplace_back(launch::command_page{
+        .name = "bench " + subject.name, .help = bench_help(subject.name), .options = {help}});
+    for (const auto& name : subject.known) page.options.push_back({.name = name});
+  }
+  return pages;
+}
+
 }  // namespace tidegate::bench

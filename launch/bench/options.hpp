@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/bench/rows_bench.hpp"
+#include "launch/text/command_page.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
@@ -56,5 +57,7 @@ runtime::expected<bench_options> parse_bench(const std::vector<std::string>& arg
 
 // What --help prints; an unknown topic gives the general text.
 std::string bench_help(const std::string& topic);
+// What it and its subjects are, for manuals and completion.
+std::vector<launch::command_page> bench_pages();
 
 }  // namespace tidegate::bench

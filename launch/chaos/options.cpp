@@ -35,6 +35,9 @@ constexpr std::array<std::pair<const char*, verb>, 8> verbs{{{"kill", verb::kill
                                                              {"fill", verb::fill},
                                                              {"cut", verb::cut}}};
 
+constexpr std::array option_words{"signal",  "seed",  "every", "roles",
+                                  "actions", "count", "for"};
+
 bool is_of_host(verb chosen) {
   return chosen == verb::partition || chosen == verb::heal;
 }
@@ -195,8 +198,7 @@ options::options_description describe() {
   auto add = all.add_options();
   add("help,h", "");
   add("words", options::value<std::string>(), "");
-  for (const auto* name : {"signal", "seed", "every", "roles", "actions", "count", "for"})
-    add(name, options::value<std::string>(), "");
+  for (const auto* name : option_words) add(name, options::value<std::string>(), "");
   return all;
 }
 
@@ -242,6 +244,13 @@ runtime::expected<chaos_options> parse_chaos(const arguments& args) {
   } catch (const options::error& e) {
     return runtime::fail(bad(e.what()));
   }
+}
+
+launch::command_page chaos_page() {
+  launch::command_page page{.name = "chaos", .help = chaos_help(), .options = {}};
+  page.options.push_back({.name = "help", .letter = 'h', .has_value = false});
+  for (const auto* name : option_words) page.options.push_back({.name = name});
+  return page;
 }
 
 std::string signal_name(int number) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/text/command_page.hpp"
 #include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/status.hpp"
 
@@ -33,5 +34,7 @@ std::string signal_name(int number);
 
 // What --help prints.
 std::string chaos_help();
+// What it is, for manuals and completion.
+launch::command_page chaos_page();
 
 }  // namespace tidegate::chaos

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "launch/cli/command_options.hpp"
+#include "launch/options/option_names.hpp"
 #include "launch/options/parse_words.hpp"
 #include "launch/text/nearest.hpp"
 #include "launch/text/scalars.hpp"
@@ -11,8 +13,6 @@
 namespace tidegate::launch {
 
 namespace {
-
-namespace options = boost::program_options;
 
 using arguments = std::vector<std::string>;
 
@@ -79,159 +79,10 @@ std::string did_you_mean(std::string_view word, const arguments& known) {
          join(known);
 }
 
-using adder = options::options_description_easy_init;
-
-void add_sets(adder& add, command_line& into) {
-  add("set", options::value(&into.sets)->composing(), "");
-  const auto set_device = [&into](const std::string& name) {
-    into.sets.push_back("cluster.shards.device=" + name);
-  };
-  add("device", options::value<std::string>()->notifier(set_device), "");
-}
-
-// A node has one process at least.
-void add_nodes(adder& add, command_line& into) {
-  constexpr auto nodes_max = runtime::limits::workers_max + runtime::limits::shards_max;
-  const auto set_nodes = [&into](const std::string& text) {
-    const auto number = parse_unsigned(text);
-    if (!number || *number == 0 || *number > nodes_max)
-      throw options::error("--nodes '" + text + "'; allowed: 1 to " +
-                           std::to_string(nodes_max));
-    into.nodes = static_cast<std::uint32_t>(*number);
-  };
-  add("nodes", options::value<std::string>()->notifier(set_nodes), "");
-}
-
-void add_patience(adder& add, command_line& into) {
-  constexpr std::uint64_t patience_ms_max = 24 * 3'600'000;
-  const auto set_patience = [&into](const std::string& text) {
-    const auto patience = parse_duration_ms(text);
-    if (!patience || *patience > patience_ms_max)
-      throw options::error("--patience '" + text +
-                           "'; allowed: a duration as 30s or 10m, up to 24h");
-    into.patience_ms = static_cast<std::uint32_t>(*patience);
-  };
-  add("patience", options::value<std::string>()->notifier(set_patience), "");
-}
-
-void add_export(adder& add, command_line& into) {
-  add("output,o", options::value(&into.output), "");
-  add("job", options::value(&into.job), "");
-  add("list", options::bool_switch(&into.list), "");
-  add("checkpoint", options::value(&into.checkpoint), "");
-  add("since", options::value<std::string>()->notifier([&into](const std::string& text) {
-    into.since = parse_unsigned(text);
-    if (!into.since) throw options::error("--since '" + text + "'; allowed: a clock, a number");
-  }),
-      "");
-}
-
-void add_submit(adder& add, command_line& into) {
-  add_sets(add, into);
-  add_nodes(add, into);
-  add("slurm", options::bool_switch(&into.slurm), "");
-  add("time", options::value(&into.time), "");
-  add("run-dir", options::value(&into.run_dir), "");
-  add("sbatch", options::value(&into.sbatch)->composing(), "");
-  add("dry-run", options::bool_switch(&into.dry_run), "");
-}
-
-void add_why(adder& add, command_line& into) {
-  const auto number = [](const char* option, std::optional<std::uint64_t>& value) {
-    return options::value<std::string>()->notifier([option, &value](const std::string& text) {
-      value = parse_unsigned(text);
-      if (!value)
-        throw options::error(std::string(option) + " '" + text +
-                             "'; allowed: a number of clocks");
-    });
-  };
-  add("json", options::bool_switch(&into.json), "");
-  add("job", options::value(&into.job), "");
-  add("clock", number("--clock", into.clock), "");
-  add("last", number("--last", into.last_clocks), "");
-}
-
-void add_logs(adder& add, command_line& into) {
-  const auto set_lines = [&into](const std::string& text) {
-    into.all_lines = text == "all";
-    into.lines = parse_unsigned(text);
-    if (!into.all_lines && !into.lines)
-      throw options::error("--lines '" + text + "'; allowed: a number of lines, or all");
-  };
-  add("follow,f", options::bool_switch(&into.follow), "");
-  add("lines,n", options::value<std::string>()->notifier(set_lines), "");
-}
-
-options::options_description describe(command_kind kind, command_line& into) {
-  options::options_description all;
-  auto add = all.add_options();
-  add("help,h", "");
-  switch (kind) {
-    case command_kind::launch:
-      add("run-dir", options::value(&into.run_dir), "");
-      add("run-dir-file", options::value(&into.run_dir_file), "");
-      add("resume", options::value(&into.resume), "");
-      add("continue", options::bool_switch(&into.goes_on), "");
-      add_patience(add, into);
-      add("follow", options::bool_switch(&into.follow), "");
-      [[fallthrough]];
-    case command_kind::validate:
-      add_sets(add, into);
-      break;
-    case command_kind::plan:
-      add_sets(add, into);
-      add("json", options::bool_switch(&into.json), "");
-      add("engine", options::value(&into.engine), "");
-      add_nodes(add, into);
-      break;
-    case command_kind::submit:
-      add_submit(add, into);
-      break;
-    case command_kind::export_model:
-      add_export(add, into);
-      break;
-    case command_kind::logs:
-      add_logs(add, into);
-      break;
-    case command_kind::stop:
-      add("now", options::bool_switch(&into.now), "");
-      break;
-    case command_kind::list_runs:
-    case command_kind::status:
-      add("json", options::bool_switch(&into.json), "");
-      break;
-    case command_kind::why:
-      add_why(add, into);
-      break;
-    case command_kind::scale:
-      add("job", options::value(&into.job), "");
-      break;
-    case command_kind::node_coordinator:
-      add("run-dir", options::value(&into.run_dir)->required(), "");
-      add("ready-fd", options::value(&into.ready_fd)->required(), "");
-      break;
-    case command_kind::node_aggregator:
-      add("job", options::value(&into.job)->required(), "");
-      [[fallthrough]];
-    case command_kind::node_shard:
-    case command_kind::node_replica:
-      add("run-dir", options::value(&into.run_dir)->required(), "");
-      add("index", options::value(&into.index)->required(), "");
-      break;
-    case command_kind::help:
-    case command_kind::version:
-    case command_kind::host:
-    case command_kind::cancel:
-    case command_kind::top:
-      break;
-  }
-  return all;
-}
-
 // Parses options of one command; the words that are none of them are returned.
 runtime::expected<arguments> parse_options(const std::string& name, command_kind kind,
                                            const arguments& args, command_line& into) {
-  const auto parsed = parse_words(name, describe(kind, into), args);
+  const auto parsed = parse_words(name, options_of(kind, into), args);
   if (!parsed) return runtime::fail(parsed.error());
   if (parsed->options.count("help") == 0) return parsed->words;
   into.kind = command_kind::help;
@@ -359,6 +210,17 @@ runtime::expected<command_line> parse_help(const arguments& args) {
 
 }  // namespace
 
+std::vector<command_page> command_pages() {
+  std::vector<command_page> pages{{.name = "", .help = help_text(""), .options = {}}};
+  for (const auto& each : commands()) {
+    command_line unused;
+    pages.push_back({.name = each.name,
+                     .help = help_text(each.name),
+                     .options = option_names(options_of(each.kind, unused))});
+  }
+  return pages;
+}
+
 runtime::expected<command_line> parse_command_line(const arguments& args) {
   command_line line;
   if (args.empty()) return bad("no command is given; try tidegate --help");
@@ -379,8 +241,8 @@ runtime::expected<command_line> parse_command_line(const arguments& args) {
     if (c.name == first) return parse_file_command(c, args);
     known.push_back(c.name);
   }
-  known.insert(known.end(), {"bench", "chaos", "door", "relay", "render", "simulate", "help",
-                             "--help", "--version"});
+  known.insert(known.end(), {"bench", "chaos", "completion", "door", "relay", "render",
+                             "simulate", "help", "--help", "--version"});
   return bad((first.starts_with('-') ? "unknown option '" : "unknown command '") + first + "'" +
              did_you_mean(first, known));
 }

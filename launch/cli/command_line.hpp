@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/text/command_page.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -77,6 +78,8 @@ runtime::expected<command_line> parse_command_line(const std::vector<std::string
 
 // What --help prints; an unknown topic gives the general text.
 std::string help_text(const std::string& topic);
+// What the program is, whose page is the first, and its commands, for manuals and completion.
+std::vector<command_page> command_pages();
 // The same of a command line. Errors: invalid_argument (help yaml: there is no such key).
 runtime::expected<std::string> help_of(const command_line& line);
 

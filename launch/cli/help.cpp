@@ -46,6 +46,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       let launchers that have the key start agents on this host; see tidegate door --help
   tidegate simulate FILE [options]
       model a cluster of thousands on paper; see tidegate simulate --help
+  tidegate completion bash|zsh|fish
+      print what lets a shell complete command lines
   tidegate help yaml [KEY]
       every key of a cluster file; or one, as staleness or jobs.mlp.workers
   tidegate COMMAND --help
@@ -92,6 +94,7 @@ and the nodes are the hosts. Before the job's time limit Slurm signals it; jobs 
 write one more, and the job goes back into the queue, to go on from there. The run folder, FILE and
 tidegate must be seen by all nodes.
 
+  --slurm            the queue that it goes to; there is no other yet
   --nodes N          how many; without it as many as cluster.hosts names
   --time LIMIT       of each turn, as sbatch has it (2:00:00); without it the partition's
   --run-dir DIR      the run folder; must be new or empty. Default: runs/NAME-YYYYmmdd-HHMMSS

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/cli/run_folders.hpp"
 #include "launch/run/control_socket.hpp"
 #include "launch/run/json_fields.hpp"
 #include "launch/text/files.hpp"
@@ -29,13 +30,6 @@ struct known_run {
   std::string state;  // "running", "ended", "lost"
   json result;        // null: it has left none
 };
-
-// Its file of the cluster says that a run began.
-bool is_run(const fs::path& folder) {
-  std::error_code error;
-  return fs::is_regular_file(folder / "cluster.yaml", error) &&
-         fs::is_regular_file(folder / "events.jsonl", error);
-}
 
 known_run look_at(const fs::path& folder) {
   known_run found{.path = folder.string(), .begun = {}, .state = {}, .result = nullptr};
@@ -79,7 +73,7 @@ exit_code list_runs(const command_line& line) {
   if (is_run(line.file)) runs.push_back(look_at(line.file));
   for (fs::directory_iterator at(line.file, error), end; !error && at != end;
        at.increment(error))
-    if (is_run(at->path())) runs.push_back(look_at(at->path()));
+    if (is_run(at->path().string())) runs.push_back(look_at(at->path()));
   if (error) {
     std::cerr << "tidegate ls: " << line.file << ": " << error.message() << "\n";
     return exit_code::job_failed;

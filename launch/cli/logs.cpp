@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/cli/run_folders.hpp"
 #include "launch/plan/run_paths.hpp"
 #include "launch/run/control_socket.hpp"
 #include "launch/run/log_follower.hpp"
@@ -19,8 +19,6 @@ namespace tidegate::launch {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::uint64_t lines_of_each = 10;
 // For new logs, and whether the run has ended.
 constexpr std::chrono::milliseconds look_again{500};
@@ -28,16 +26,6 @@ constexpr std::chrono::milliseconds look_again{500};
 exit_code no_logs(const std::string& why) {
   std::cerr << "tidegate logs: " << why << "\n";
   return exit_code::job_failed;
-}
-
-// The processes that have logs, in the order of their names.
-std::vector<std::string> writers(const std::string& run_dir) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run_dir + "/logs", error))
-    if (entry.path().extension() == ".log") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // Returns the byte after that newline before `end`, counted backwards from 1; 0: there are not
@@ -88,7 +76,7 @@ exit_code follow(const command_line& line, log_follower& follower) {
       look_at = clock::now() + look_again;
       lives = has_launcher(line.file);
       if (line.process.empty())
-        for (const auto& name : writers(line.file))
+        for (const auto& name : log_writers(line.file))
           follower.follow(log_path(line.file, name), name, 0);
     }
     for (const auto& text : lives ? follower.take_lines() : follower.take_rest())
@@ -103,7 +91,7 @@ exit_code follow(const command_line& line, log_follower& follower) {
 }  // namespace
 
 exit_code show_logs(const command_line& line) {
-  auto names = writers(line.file);
+  auto names = log_writers(line.file);
   if (names.empty()) return no_logs("no logs are in " + line.file);
   if (!line.process.empty()) {
     if (std::find(names.begin(), names.end(), line.process) == names.end()) {

@@ -9,6 +9,8 @@
 #include "actors/node/node.hpp"
 #include "launch/bench/bench.hpp"
 #include "launch/chaos/chaos.hpp"
+#include "launch/cli/manual_command.hpp"
+#include "launch/cli/pages.hpp"
 #include "launch/cli/program.hpp"
 #include "launch/door/door_command.hpp"
 #include "launch/kubernetes/render_command.hpp"
@@ -118,6 +120,8 @@ int main(int argc, char** argv) {
   if (tidegate::launch::is_render_command(args))
     return static_cast<int>(tidegate::launch::run_render_command(args));
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
+  if (tidegate::launch::is_manual_command(args))
+    return tidegate::launch::run_manual_command(args, tidegate::launch::all_pages());
   return tidegate::launch::run_program(args,
                                        {.run_coordinator = tidegate::actors::run_coordinator,
                                         .run_shard = tidegate::actors::run_shard,

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "launch/options/option_names.hpp"
 #include "launch/options/parse_words.hpp"
 #include "launch/text/exit_code.hpp"
 #include "launch/text/scalars.hpp"
@@ -36,6 +37,16 @@ What a launcher runs to start an agent behind a door. In a cluster file it is a 
 
   --wait TIME        for so long a door is tried again that is not open yet; 10s without it
 )";
+
+options::options_description describe(bool is_door) {
+  options::options_description known;
+  auto add = known.add_options();
+  add("help,h", "");
+  add("key-file", options::value<std::string>(), "");
+  if (is_door) add("listen", options::value<std::string>(), "");
+  if (!is_door) add("wait", options::value<std::string>(), "");
+  return known;
+}
 
 tl::unexpected<runtime::status> bad(const std::string& why) {
   return runtime::fail(runtime::errc::invalid_argument, "tidegate " + why);
@@ -83,19 +94,19 @@ bool is_door_command(const words& args) {
 runtime::expected<door_command> parse_door_command(const words& args) {
   if (args.front() == "help") return door_help{};
   const bool is_door = args.front() == "door";
-  options::options_description known;
-  auto add = known.add_options();
-  add("help,h", "");
-  add("key-file", options::value<std::string>(), "");
-  if (is_door) add("listen", options::value<std::string>(), "");
-  if (!is_door) add("wait", options::value<std::string>(), "");
-  const auto parsed = parse_words(args.front(), known, words(args.begin() + 1, args.end()));
+  const auto parsed =
+      parse_words(args.front(), describe(is_door), words(args.begin() + 1, args.end()));
   if (!parsed) return runtime::fail(parsed.error());
   if (parsed->options.count("help") != 0) return door_help{};
   if (parsed->options.count("key-file") == 0)
     return bad(args.front() + ": --key-file FILE is missing");
   return is_door ? door_of(parsed->options, parsed->words)
                  : relay_of(parsed->options, parsed->words);
+}
+
+std::vector<command_page> door_pages() {
+  return {{.name = "door", .help = help, .options = option_names(describe(true))},
+          {.name = "relay", .help = help, .options = option_names(describe(false))}};
 }
 
 int run_door_command(const words& args) {

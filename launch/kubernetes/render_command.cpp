@@ -4,6 +4,7 @@
 
 #include "launch/config/read_spec.hpp"
 #include "launch/door/door_key.hpp"
+#include "launch/options/option_names.hpp"
 #include "launch/options/parse_words.hpp"
 #include "launch/text/scalars.hpp"
 #include "runtime/base/limits.hpp"
@@ -28,7 +29,7 @@ The text has the key of the hosts' doors in it: whoever reads it may start proce
   --claim NAME           a PersistentVolumeClaim (ReadWriteMany) for the run folder, which
                          checkpoints need, and a launcher whose pod is lost to go on
   --volume PATH          where pods mount it; /tidegate without it
-  --resource NAME=AMOUNT of each pod, requested and not exceeded: cpu=8, memory=32Gi,
+  --resource NAME=AMOUNT  of each pod, requested and not exceeded: cpu=8, memory=32Gi,
                          nvidia.com/gpu=1; may be given often
   --namespace NAME       the one of kubectl without it
   --key-secret NAME      a Secret that is there, with the key under `key`, instead of a new one
@@ -39,6 +40,22 @@ Exit codes: 0 done; 2 bad usage or YAML.
 
 tl::unexpected<runtime::status> bad(const std::string& why) {
   return runtime::fail(runtime::errc::invalid_argument, "tidegate render: " + why);
+}
+
+options::options_description describe(render_options& into) {
+  auto& kubernetes = into.kubernetes;
+  options::options_description known;
+  auto add = known.add_options();
+  add("help,h", "");
+  add("image", options::value(&kubernetes.image), "");
+  add("nodes", options::value<std::string>(), "");
+  add("claim", options::value(&kubernetes.claim), "");
+  add("volume", options::value(&kubernetes.volume), "");
+  add("resource", options::value<words>()->composing(), "");
+  add("namespace", options::value(&kubernetes.name_space), "");
+  add("key-secret", options::value(&kubernetes.key_secret), "");
+  add("set", options::value(&into.sets)->composing(), "");
+  return known;
 }
 
 runtime::status take_resources(const words& given, kubernetes_options& into) {
@@ -74,18 +91,7 @@ runtime::expected<render_options> parse_render_command(const words& args) {
   render_options result;
   result.help = args.front() == "help";
   if (result.help) return result;
-  auto& kubernetes = result.kubernetes;
-  options::options_description known;
-  auto add = known.add_options();
-  add("help,h", "");
-  add("image", options::value(&kubernetes.image), "");
-  add("nodes", options::value<std::string>(), "");
-  add("claim", options::value(&kubernetes.claim), "");
-  add("volume", options::value(&kubernetes.volume), "");
-  add("resource", options::value<words>()->composing(), "");
-  add("namespace", options::value(&kubernetes.name_space), "");
-  add("key-secret", options::value(&kubernetes.key_secret), "");
-  add("set", options::value(&result.sets)->composing(), "");
+  const auto known = describe(result);
   const auto parsed = parse_words("render", known, words(args.begin() + 1, args.end()));
   if (!parsed) return runtime::fail(parsed.error());
   result.help = parsed->options.count("help") != 0;
@@ -95,12 +101,18 @@ runtime::expected<render_options> parse_render_command(const words& args) {
     return bad("allowed: tidegate render kubernetes FILE --image IMAGE [options]");
   result.file = given.back();
   if (found.count("resource") != 0)
-    if (auto taken = take_resources(found["resource"].as<words>(), kubernetes); !taken.ok())
+    if (auto taken = take_resources(found["resource"].as<words>(), result.kubernetes);
+        !taken.ok())
       return runtime::fail(taken);
   if (found.count("nodes") != 0)
     if (auto taken = take_nodes(found["nodes"].as<std::string>(), result.nodes); !taken.ok())
       return runtime::fail(taken);
   return result;
+}
+
+command_page render_page() {
+  render_options unused;
+  return {.name = "render", .help = help, .options = option_names(describe(unused))};
 }
 
 exit_code run_render_command(const words& args) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/kubernetes/manifests.hpp"
+#include "launch/text/command_page.hpp"
 #include "launch/text/exit_code.hpp"
 #include "runtime/base/status.hpp"
 
@@ -23,6 +24,9 @@ struct render_options {
 bool is_render_command(const std::vector<std::string>& args);
 // `args` without the program's name, is_render_command(). Pure. Errors: invalid_argument.
 runtime::expected<render_options> parse_render_command(const std::vector<std::string>& args);
+
+// What it is, for manuals and completion.
+command_page render_page();
 
 // Writes manifests to stdout. Returns what to exit with; why is on stderr.
 exit_code run_render_command(const std::vector<std::string>& args);

@@ -1,6 +1,7 @@
 #include "launch/simulate/seeds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <sys/random.h>
@@ -31,6 +32,9 @@ using runtime::status;
 
 constexpr std::uint64_t seeds_most = 1'000'000'000;
 
+constexpr std::array known_options{"--seeds",      "--first-seed", "--scenario",
+                                   "--on-devices", "--trace",      "--json"};
+
 status bad(std::string subject) {
   return {errc::invalid_argument, std::move(subject)};
 }
@@ -53,8 +57,7 @@ status set(const std::string& option, const std::string& value, seeds_options& i
   }
   if (option != "--seeds" && option != "--first-seed") {
     if (option == "--on-devices") return bad("--on-devices " + value + "; allowed: all, none");
-    const std::vector<std::string> known{"--seeds",      "--first-seed", "--scenario",
-                                         "--on-devices", "--trace",      "--json"};
+    const std::vector<std::string> known(known_options.begin(), known_options.end());
     const auto near = nearest(option, known);
     return bad("simulate: no option " + option +
                (near.empty() ? "" : "; did you mean " + near + "?") +
@@ -251,6 +254,12 @@ int run_seeds(const std::vector<std::string>& args) {
   return options ? run_seeds(*options) : usage(options.error());
 }
 
+std::vector<launch::option_name> seeds_option_names() {
+  std::vector<launch::option_name> names;
+  for (const std::string option : known_options) names.push_back({.name = option.substr(2)});
+  return names;
+}
+
 std::string seeds_help() {
   return R"(tidegate simulate --seeds N [options]
 
@@ -261,7 +270,7 @@ twice. Checkers apart from the cores tell what was broken.
   --seeds N          how many, default 1000
   --first-seed S     default 1; new draws one and prints it
   --scenario NAME    of launch/simulate/scenarios, or a file *.yaml; again for several; default: the mix
-  --on-devices WHICH all: shards of all clusters step on devices, which work beside them; none; without it
+  --on-devices WHICH  all: shards of all clusters step on devices, which work beside them; none; without it
                      as the scenarios say
   --trace FILE       what happened in the first seed, as text; and FILE.chrome.json
   --json FILE        - for standard output, in place of the text

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/text/command_page.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::simulate {
@@ -30,5 +31,6 @@ int run_seeds(const seeds_options& options);
 bool is_seeds(const std::vector<std::string>& args);
 int run_seeds(const std::vector<std::string>& args);
 std::string seeds_help();
+std::vector<launch::option_name> seeds_option_names();
 
 }  // namespace tidegate::simulate

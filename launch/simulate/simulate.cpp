@@ -40,6 +40,12 @@ Exit codes: 0 done; 1 a file cannot be written; 2 bad usage or YAML.
 
 )";
 
+constexpr std::array option_words{"--json", "--svg", "--seed"};
+
+std::string whole_help() {
+  return seeds_help() + "\n" + help;
+}
+
 status run_scale(const scale_options& options) {
   const auto text = launch::read_file(options.file);
   if (!text) return {runtime::errc::invalid_argument, text.error().message()};
@@ -75,8 +81,8 @@ runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& 
                          subject + "; see tidegate simulate --help");
   };
   scale_options options;
-  const std::array<std::pair<std::string, std::string*>, 3> known{
-      {{"--json", &options.json}, {"--svg", &options.svg}, {"--seed", &options.seed}}};
+  const std::array<std::string*, option_words.size()> values{&options.json, &options.svg,
+                                                             &options.seed};
   for (std::size_t at = 0; at < args.size(); ++at) {
     const auto& word = args[at];
     if (word == "--help" || word == "-h") {
@@ -85,9 +91,9 @@ runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& 
     }
     std::string* into = nullptr;
     std::vector<std::string> names;
-    for (const auto& [name, value] : known) {
-      names.push_back(name);
-      if (word == name) into = value;
+    for (std::size_t i = 0; i < option_words.size(); ++i) {
+      names.emplace_back(option_words[i]);
+      if (word == option_words[i]) into = values[i];
     }
     if (into == nullptr && word.starts_with("--")) {
       const auto near = launch::nearest(word, names);
@@ -108,6 +114,15 @@ runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& 
   return options;
 }
 
+launch::command_page simulate_page() {
+  launch::command_page page{.name = "simulate", .help = whole_help(), .options = {}};
+  page.options.push_back({.name = "help", .letter = 'h', .has_value = false});
+  for (auto& name : seeds_option_names()) page.options.push_back(std::move(name));
+  for (const std::string option : option_words)
+    if (option != "--json") page.options.push_back({.name = option.substr(2)});
+  return page;
+}
+
 int run_simulate(const std::vector<std::string>& args) {
   std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] != "simulate") rest = {"--help"};
@@ -115,8 +130,7 @@ int run_simulate(const std::vector<std::string>& args) {
     return run_seeds(rest);
   const auto options = parse_simulate(rest);
   if (options && options->help) {
-    std::cout << seeds_help() << "\n"
-              << help << launch::keys_help("Keys of FILE", scale_keys());
+    std::cout << whole_help() << launch::keys_help("Keys of FILE", scale_keys());
     return static_cast<int>(exit_code::done);
   }
   const auto result = options ? run_scale(*options) : options.error();

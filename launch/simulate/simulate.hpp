@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/text/command_page.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::simulate {
@@ -22,6 +23,9 @@ struct scale_options {
   std::string svg;   // prefix of the pictures' names
   std::string seed;  // in place of the file's
 };
+
+// What it is, for manuals and completion.
+launch::command_page simulate_page();
 
 // `args` after the word simulate. Errors: invalid_argument.
 runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& args);

@@ -54,6 +54,9 @@ def install(options: argparse.Namespace, prefix: pathlib.Path) -> None:
     expect((prefix / "include/tidegate/client.hpp").is_file(), "the front door header")
     expect((prefix / "bin/tidegate").is_file(), "bin/tidegate")
     expect((prefix / "bin/fashion_mnist").is_file(), "bin/fashion_mnist")
+    for file in ("bash-completion/completions/tidegate", "zsh/vendor-completions/_tidegate",
+                 "fish/vendor_completions.d/tidegate.fish"):
+        expect((prefix / "share" / file).stat().st_size > 0, f"share/{file}")
     # A package that names the checkout works here and nowhere else.
     for file in prefix.rglob("*.cmake"):
         for folder in (options.source, options.build):

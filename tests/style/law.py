@@ -83,6 +83,7 @@ PROJECT = {
     "launch/text": [BASE, "policies/model", "policies/attribution"],
     "launch/options": [BASE, "policies/model", "launch/text"],
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
+    "launch/manual": [BASE, "policies/model", "launch/text", "launch/config"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
     "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/agent", "policies/launcher",
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
