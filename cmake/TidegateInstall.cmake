@@ -5,7 +5,7 @@
 #              target tidegate::client
 #   share/tidegate/examples/   cluster files, and push_pull.cpp to copy
 #   share/doc/tidegate/        README.md, docs/, LICENSE, CHANGELOG.md
-#   share/bash-completion/, share/zsh/, share/fish/   where shells of Debian look for completion
+#   share/man/, share/bash-completion/, share/zsh/, share/fish/   where Debian looks for manual pages and completion
 
 if(NOT TARGET tidegate_session)
   return()  # without CAF there is nothing that a worker could use

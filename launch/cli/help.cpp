@@ -53,7 +53,8 @@ constexpr const char* general = R"(tidegate - a parameter server
   tidegate COMMAND --help
   tidegate --version
 
-Internal: `tidegate node coordinator|shard|aggregator` and `tidegate host` are what `launch` starts.
+Internal: `tidegate node coordinator|shard|aggregator` and `tidegate host` are what `launch` starts;
+`tidegate complete` is what shells ask, and `tidegate manual` writes what is installed for them.
 
 Exit codes: 0 done; 1 a job failed or was interrupted; 2 bad usage or YAML;
 3 a process died and was not to be replaced.

@@ -8,6 +8,7 @@
 #include "launch/cli/completion_scripts.hpp"
 #include "launch/cli/run_folders.hpp"
 #include "launch/manual/complete.hpp"
+#include "launch/manual/man_page.hpp"
 #include "launch/text/exit_code.hpp"
 #include "launch/text/files.hpp"
 #include "launch/text/nearest.hpp"
@@ -111,7 +112,8 @@ runtime::status write_below(const fs::path& root, const fs::path& file, std::str
 }
 
 // FOLDER is the share/ of an installation.
-runtime::status write_files(const std::string& folder) {
+runtime::status write_files(const std::string& folder, const manual_edition& edition,
+                            const std::vector<command_page>& pages) {
   const std::pair<const char*, const char*> scripts[] = {
       {"bash", "bash-completion/completions/tidegate"},
       {"zsh", "zsh/vendor-completions/_tidegate"},
@@ -119,12 +121,18 @@ runtime::status write_files(const std::string& folder) {
   for (const auto& [shell, file] : scripts)
     if (auto written = write_below(folder, file, completion_script(shell)); !written.ok())
       return written;
-  return {};
+  for (const auto& page : pages)
+    if (auto written = write_below(folder, "man/man1/" + man_name(page) + ".1",
+                                   command_manual(pages, page, edition));
+        !written.ok())
+      return written;
+  return write_below(folder, "man/man5/tidegate.yaml.5", keys_manual(edition));
 }
 
-int write_manual(const words& args) {
-  if (args.size() != 2) return refuse("manual; allowed: tidegate manual FOLDER");
-  const auto written = write_files(args[1]);
+int write_manual(const words& args, const std::vector<command_page>& pages) {
+  if (args.size() != 3) return refuse("manual; allowed: tidegate manual FOLDER DATE");
+  const auto written =
+      write_files(args[1], {.date = args[2], .version = TIDEGATE_VERSION}, pages);
   if (written.ok()) return done;
   std::cerr << "tidegate manual: " << written.message() << "\n";
   return static_cast<int>(exit_code::job_failed);
@@ -145,7 +153,7 @@ bool is_manual_command(const words& args) {
 
 int run_manual_command(const words& args, const std::vector<command_page>& pages) {
   if (args.front() == "complete") return complete_words(args, pages);
-  if (args.front() == "manual") return write_manual(args);
+  if (args.front() == "manual") return write_manual(args, pages);
   if (!asks_for_help(args)) return print_script(args);
   std::cout << completion_help;
   return done;

@@ -54,7 +54,8 @@ def install(options: argparse.Namespace, prefix: pathlib.Path) -> None:
     expect((prefix / "include/tidegate/client.hpp").is_file(), "the front door header")
     expect((prefix / "bin/tidegate").is_file(), "bin/tidegate")
     expect((prefix / "bin/fashion_mnist").is_file(), "bin/fashion_mnist")
-    for file in ("bash-completion/completions/tidegate", "zsh/vendor-completions/_tidegate",
+    for file in ("man/man1/tidegate.1", "man/man1/tidegate-launch.1", "man/man5/tidegate.yaml.5",
+                 "bash-completion/completions/tidegate", "zsh/vendor-completions/_tidegate",
                  "fish/vendor_completions.d/tidegate.fish"):
         expect((prefix / "share" / file).stat().st_size > 0, f"share/{file}")
     # A package that names the checkout works here and nowhere else.
