@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launch/config/yaml_mistakes.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::launch {
@@ -24,6 +25,8 @@ void walk(const yaml_node& node, const std::string& pattern, const std::string& 
     }
     std::string entry =
         "unknown key '" + e.key + "' in " + (shown.empty() ? "the file" : shown);
+    const auto mistake = e.value.is_null() ? mistake_in_key(e.key) : std::string();
+    if (!mistake.empty()) entry += "; " + mistake;
     const auto near = nearest(e.key, known);
     if (!near.empty()) entry += "; did you mean '" + near + "'?";
     // A path that does not exist is the fault of --set even where the file has the same

@@ -4,6 +4,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "launch/config/yaml_mistakes.hpp"
+
 namespace tidegate::launch {
 
 namespace {
@@ -20,6 +22,11 @@ class tree_builder {
   place at(const YAML::Mark& mark) const {
     if (is_set_) return {.source = source_, .line = 0, .column = 0};
     return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
+  }
+
+  place at(const yaml_mistake& mistake) const {
+    if (is_set_) return {.source = source_, .line = 0, .column = 0};
+    return {.source = source_, .line = mistake.line, .column = mistake.column};
   }
 
   yaml_node build(const YAML::Node& from, const place& where, int depth) {
@@ -142,17 +149,26 @@ yaml_node parse_yaml(const std::string& text, const std::string& source, bool is
       return empty;
     }
     if (documents.size() > 1) {
+      const auto why = ends_early(text, documents[1].Mark().line + 1);
       out.add(builder.at(documents[1].Mark()),
-              "a second YAML document starts here; allowed: one per file");
+              why.empty() ? "a second YAML document starts here; allowed: one per file"
+                          : "not valid YAML: " + why);
     }
+    if (const auto quote = find_open_quote(text))
+      out.add(builder.at(*quote), "not valid YAML: " + quote->subject);
     return builder.build(documents[0], builder.at(documents[0].Mark()), 0);
   } catch (const YAML::Exception& e) {
     YAML::Mark mark = e.mark.is_null() ? start : e.mark;
-    std::string subject = "not valid YAML: " + e.msg;
+    auto where = builder.at(mark);
+    std::string subject = e.msg;
     if (!is_set && find_leading_tab(text, mark)) {
-      subject = "not valid YAML: a tab in the indentation; allowed: spaces";
+      where = builder.at(mark);
+      subject = "a tab in the indentation; allowed: spaces";
+    } else if (const auto mistake = find_mistake(text, mark.line + 1)) {
+      where = builder.at(*mistake);
+      subject = mistake->subject;
     }
-    out.add(builder.at(mark), subject);
+    out.add(where, "not valid YAML: " + subject);
   }
   return {};
 }

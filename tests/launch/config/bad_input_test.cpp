@@ -346,7 +346,7 @@ TEST(duplicate_keys, are_refused) {
 }
 
 TEST(syntax_errors, have_a_place) {
-  EXPECT_THAT(refusal("cluster: [1,\n"), StartsWith("c.yaml:2:1: not valid YAML: "));
+  EXPECT_THAT(refusal("cluster: [1,\n"), StartsWith("c.yaml:1:10: not valid YAML: "));
   EXPECT_THAT(refusal("cluster: {name: x}\n}\n"), StartsWith("c.yaml:2:1: not valid YAML: "));
   EXPECT_THAT(refusal("a: b: c\n"), StartsWith("c.yaml:1:5: not valid YAML: "));
   EXPECT_EQ(refusal("cluster:\n\tname: x\n"),
