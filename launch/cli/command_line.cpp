@@ -65,6 +65,10 @@ const std::vector<command>& commands() {
        .kind = command_kind::why,
        .argument = "run folder",
        .example = "RUN_DIR"},
+      {.name = "view",
+       .kind = command_kind::view,
+       .argument = "run folder",
+       .example = "RUN_DIR"},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/text/command_page.hpp"
+#include "launch/text/endpoint.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -24,6 +25,7 @@ enum class command_kind : std::uint8_t {
   status,
   top,
   why,
+  view,
   logs,
   list_runs,
   stop,
@@ -69,6 +71,7 @@ struct command_line {
   std::optional<std::uint64_t> lines;        // logs: of each, of the last
   bool all_lines = false;                    // logs
   bool now = false;                          // stop
+  std::optional<endpoint> address;           // view
   int ready_fd = -1;                         // node coordinator: gets "PORT\n"
 };
 

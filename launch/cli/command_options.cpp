@@ -83,6 +83,16 @@ void add_why(adder& add, command_line& into) {
   add("last", number("--last", into.last_clocks), "");
 }
 
+void add_view(adder& add, command_line& into) {
+  const auto set_address = [&into](const std::string& text) {
+    into.address = parse_endpoint(text, 0);
+    if (!into.address || !is_loopback(into.address->host))
+      throw options::error("--address '" + text +
+                           "'; allowed: an address of loopback and a port, as 127.0.0.1:8080");
+  };
+  add("address", options::value<std::string>()->notifier(set_address), "");
+}
+
 void add_logs(adder& add, command_line& into) {
   const auto set_lines = [&into](const std::string& text) {
     into.all_lines = text == "all";
@@ -136,6 +146,9 @@ options::options_description options_of(command_kind kind, command_line& into) {
       break;
     case command_kind::why:
       add_why(add, into);
+      break;
+    case command_kind::view:
+      add_view(add, into);
       break;
     case command_kind::scale:
       add("job", options::value(&into.job), "");

@@ -32,6 +32,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       show how a run goes on, second by second
   tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
       say which worker the others wait for, and why
+  tidegate view RUN_DIR [--address ADDRESS:PORT]
+      show a run in a browser, while it goes on or after it
   tidegate logs RUN_DIR [PROCESS] [-f]
       show what processes have written, or write
   tidegate stop RUN_DIR [--now]
@@ -269,6 +271,18 @@ It reads RUN_DIR/metrics.jsonl: of a run that goes on, or has ended.
 Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 2 bad usage.
 )";
 
+constexpr const char* view = R"(tidegate view RUN_DIR [--address ADDRESS:PORT]
+
+Prints where a browser finds a page of the run, and answers there until Ctrl-C: how its jobs go on or went,
+which worker the others wait for and why, where the time of workers goes, what has happened, and what
+processes have written. All of it is read from RUN_DIR, and from the launcher while it lives. A run with
+`monitor` in its file has the same page at that address.
+
+  --address A:P      where it listens: an address of loopback; without it 127.0.0.1 and any port
+
+Exit codes: 0 it was ended; 1 RUN_DIR is no run folder, or the port is in use; 2 bad usage.
+)";
+
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
 tidegate node shard --run-dir DIR --index I
 tidegate node aggregator --run-dir DIR --job JOB --index I
@@ -294,6 +308,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "stop") return stop;
   if (topic == "ls") return list;
   if (topic == "why") return why;
+  if (topic == "view") return view;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

@@ -14,6 +14,7 @@
 #include "launch/cli/program.hpp"
 #include "launch/door/door_command.hpp"
 #include "launch/kubernetes/render_command.hpp"
+#include "launch/page/page_documents.hpp"
 #include "launch/simulate/simulate.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 
@@ -130,5 +131,6 @@ int main(int argc, char** argv) {
                                         .observe = observe,
                                         .agents = {.listen = listen_for_agents,
                                                    .connect = connect_to_launcher,
-                                                   .reach = reach_agents}});
+                                                   .reach = reach_agents},
+                                        .page = tidegate::launch::page_documents});
 }

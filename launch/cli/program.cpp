@@ -16,6 +16,7 @@
 #include "launch/cli/why.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/config/write_yaml.hpp"
+#include "launch/page/view.hpp"
 #include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/processes/limits.hpp"
@@ -164,6 +165,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(show_top(line->file));
     case command_kind::why:
       return exit_with(explain(*line));
+    case command_kind::view:
+      return exit_with(view_run(line->file, line->address));
     case command_kind::launch:
       if (!line->resume.empty())
         return exit_with(resume_cluster(

@@ -21,7 +21,8 @@ constexpr std::string_view head_end = "\r\n\r\n";
 
 // All that answers depend on.
 bool is_let_through(std::string_view line) {
-  constexpr std::array<std::string_view, 3> names{"host:", "authorization:", "accept:"};
+  constexpr std::array<std::string_view, 4> names{
+      "host:", "authorization:", "accept:", "if-none-match:"};
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return line.size() >= name.size() &&
            std::equal(name.begin(), name.end(), line.begin(), [](char known, char given) {

@@ -1,5 +1,6 @@
 #include "launch/monitor/http_server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -35,6 +36,7 @@ constexpr std::size_t connections_waiting_most = 32;  // then the system keeps t
 constexpr int backlog = 128;
 constexpr std::int64_t connection_ns_most = 5'000'000'000;  // for a request and its answer
 constexpr std::size_t key_bytes_least = 16;
+constexpr int http_not_modified = 304;
 constexpr int http_unauthorized = 401;
 constexpr int http_forbidden = 403;
 
@@ -172,6 +174,7 @@ class library_server final : public http_server {
       (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     });
     server_.set_default_headers({{"Cache-Control", "no-store"},
+                                 {"Cross-Origin-Resource-Policy", "same-origin"},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"X-Frame-Options", "DENY"},
                                  {"Referrer-Policy", "no-referrer"}});
@@ -183,8 +186,7 @@ class library_server final : public http_server {
     for (const auto& document : documents_)
       server_.Get(document.path,
                   [&document](const httplib::Request& request, httplib::Response& response) {
-                    const auto answer = document.read(request.get_header_value("Accept"));
-                    response.set_content(*answer.text, answer.type);
+                    respond(document, request, response);
                   });
   }
   ~library_server() override {
@@ -229,8 +231,37 @@ class library_server final : public http_server {
     changed_.notify_all();
   }
 
+  static void respond(const http_document& document, const httplib::Request& request,
+                      httplib::Response& response) {
+    http_request asked{.accept = request.get_header_value("Accept"), .parameters = {}};
+    for (const auto& [name, value] : request.params) asked.parameters.try_emplace(name, value);
+    const auto answer = document.read(asked);
+    response.status = answer.status;
+    if (!answer.content_policy.empty())
+      response.set_header("Content-Security-Policy", answer.content_policy);
+    if (!answer.tag.empty()) {
+      const auto tag = "\"" + answer.tag + "\"";
+      response.headers.erase("Cache-Control");
+      response.set_header("Cache-Control", "no-cache");  // it is kept, and asked for again
+      response.set_header("ETag", tag);
+      if (request.get_header_value("If-None-Match") == tag) {
+        response.status = http_not_modified;
+        return;
+      }
+    }
+    response.set_content(*answer.text, answer.type);
+  }
+
+  bool is_public(const std::string& path) const {
+    return std::any_of(documents_.begin(), documents_.end(),
+                       [&](const http_document& document) {
+                         return document.is_public && document.path == path;
+                       });
+  }
+
   bool is_allowed(const httplib::Request& request, httplib::Response& response) const {
     if (!key_.empty()) {
+      if (is_public(request.path)) return true;
       const auto given = request.get_header_value("Authorization");
       if (is_same(given, "Bearer " + key_) ||
           is_same(given, httplib::make_basic_authentication_header("tidegate", key_).second))

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,15 +20,32 @@
 
 namespace tidegate::launch {
 
+struct http_request {
+  std::string accept;                             // the header of that name
+  std::map<std::string, std::string> parameters;  // of the query, decoded
+
+  // Empty where it is not given.
+  std::string parameter(const std::string& name) const {
+    const auto at = parameters.find(name);
+    return at == parameters.end() ? std::string() : at->second;
+  }
+};
+
 struct http_answer {
-  std::string type;
+  std::string type = {};
   std::shared_ptr<const std::string> text;
+  int status = 200;
+  // Names a text that does not change, so that a browser that has it is spared of it.
+  std::string tag = {};
+  std::string content_policy = {};  // Content-Security-Policy; empty: there is none
 };
 
 struct http_document {
   std::string path;
-  // Called on any thread, several at once; `accept` is the header of that name.
-  std::function<http_answer(const std::string& accept)> read;
+  // Called on any thread, several at once.
+  std::function<http_answer(const http_request& request)> read;
+  // The key is not wanted for it: it says nothing of a run.
+  bool is_public = false;
 };
 
 class http_server {

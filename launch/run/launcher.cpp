@@ -144,7 +144,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
     return refuse(known, code_of(known));
   auto start = begin(spec, options);
   if (!start) return refuse(start.error(), code_of(start.error()));
-  auto monitor = run_monitor::open(spec);
+  auto monitor = run_monitor::open(spec, cluster.page);
   if (!monitor) return refuse(monitor.error(), code_of(monitor.error()));
   const auto epoch = start->claims.last_epoch() + 1;
   auto folder =

@@ -125,7 +125,7 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
-  auto monitor = run_monitor::open(*spec);
+  auto monitor = run_monitor::open(*spec, cluster.page);
   if (!monitor) return refuse(monitor.error());
   auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run,
                                         options.patience_ms);

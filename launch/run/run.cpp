@@ -100,7 +100,7 @@ void run::show_to(std::unique_ptr<run_monitor> monitor) {
   const auto address = "http://" + to_string(monitor_->address());
   monitor_->show(runtime::steady_now(), view());
   journal_.event("monitor", address);
-  journal_.screen().print("monitor: " + address + "/metrics");
+  journal_.screen().print("monitor: " + address + "/");
 }
 
 void run::show_to_monitor() {
@@ -172,7 +172,8 @@ run_turn run::collect() {
 
 run_view run::view() const {
   const auto& core = shell_.core();
-  run_view all{.cluster = spec_.name,
+  run_view all{.run_dir = journal_.folder().path(),
+               .cluster = spec_.name,
                .version = TIDEGATE_VERSION,
                .state = core.phase_text(),
                .epoch = core.epoch()};

@@ -72,10 +72,15 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
             {"clock_fastest", job.clock_fastest},
             {"samples", job.samples},
             {"loss", job.samples == 0 ? json(nullptr) : rounded(job.loss, 1e9)},
+            {"staleness_max", job.staleness_max},
             {"restarts", job.restarts},
             {"seconds", rounded(rates.seconds, 1e3)},
             {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
             {"samples_per_second", rounded(rates.samples_per_second, 10)}};
+  if (!job.metrics.empty()) {
+    line["metrics"] = json::object();
+    for (const auto& [name, value] : job.metrics) line["metrics"][name] = rounded(value, 1e9);
+  }
   line["workers"] = json::array();
   for (std::size_t i = 0; i < rates.workers.size(); ++i)
     line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));

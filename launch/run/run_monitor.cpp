@@ -34,11 +34,15 @@ struct run_monitor::shared {
     const auto format = wanted_format(accept);
     const auto text = read(metrics.at(static_cast<std::size_t>(format)),
                            [&](const run_view& of) { return metrics_text(of, format); });
-    return {std::string(content_type(format)), text};
+    return {.type = std::string(content_type(format)), .text = text};
   }
   http_answer read_status() {
-    return {"application/json",
-            read(status, [](const run_view& of) { return status_line(of) + "\n"; })};
+    return {.type = "application/json",
+            .text = read(status, [](const run_view& of) { return status_line(of) + "\n"; })};
+  }
+  std::string run_dir() {
+    const std::lock_guard lock(mutex);
+    return view->run_dir;
   }
 
  private:
@@ -59,7 +63,7 @@ struct run_monitor::shared {
 };
 
 runtime::expected<std::unique_ptr<run_monitor>> run_monitor::open(
-    const policies::cluster_spec& cluster) {
+    const policies::cluster_spec& cluster, const page_maker& page) {
   if (!cluster.monitor) return std::unique_ptr<run_monitor>();
   const auto& spec = *cluster.monitor;
   const auto failed = [](const runtime::status& why) {
@@ -74,12 +78,15 @@ runtime::expected<std::unique_ptr<run_monitor>> run_monitor::open(
   auto opened = std::unique_ptr<run_monitor>(new run_monitor());
   opened->shared_ = std::make_shared<shared>();
   opened->host_ = spec.host;
-  auto server = http_server::listen(
-      spec.host, spec.port, key,
-      {{"/metrics", [from = opened->shared_](
-                        const std::string& accept) { return from->read_metrics(accept); }},
-       {"/status.json",
-        [from = opened->shared_](const std::string&) { return from->read_status(); }}});
+  const auto from = opened->shared_;
+  std::vector<http_document> documents;
+  if (page) documents = page({.run_dir = [from] { return from->run_dir(); }});
+  documents.push_back({.path = "/metrics", .read = [from](const http_request& request) {
+                         return from->read_metrics(request.accept);
+                       }});
+  documents.push_back({.path = "/status.json",
+                       .read = [from](const http_request&) { return from->read_status(); }});
+  auto server = http_server::listen(spec.host, spec.port, key, std::move(documents));
   if (!server) return failed(server.error());
   opened->server_ = std::move(*server);
   return opened;

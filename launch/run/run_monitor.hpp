@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "launch/monitor/http_server.hpp"
 #include "launch/run/run_status.hpp"
@@ -13,12 +16,20 @@
 
 namespace tidegate::launch {
 
+// What else is answered with of the run: a page. Its functions are of any thread, and live as
+// long as the source does.
+struct page_source {
+  std::function<std::string()> run_dir;  // empty: it is not known yet
+};
+using page_maker = std::function<std::vector<http_document>(const page_source&)>;
+
 class run_monitor {
  public:
   // Listens, and answers with an empty view until the first is shown; null: the cluster wants
-  // no port. Errors: those of http_server::listen() and read_monitor_key().
+  // no port. `page`: what is answered beside /metrics and /status.json; may be empty. Errors:
+  // those of http_server::listen() and read_monitor_key().
   static runtime::expected<std::unique_ptr<run_monitor>> open(
-      const policies::cluster_spec& spec);
+      const policies::cluster_spec& spec, const page_maker& page);
 
   // Returns true if the last view is so old that show() is to be called.
   bool is_due(std::int64_t now) const noexcept;

@@ -26,6 +26,7 @@ struct run_view {
     policies::job_rates rates;  // of the last seconds
   };
 
+  std::string run_dir = {};
   std::string cluster;
   std::string version = {};  // of the launcher
   std::string_view state;    // as launch_core::phase_text()

@@ -10,6 +10,7 @@
 
 #include "actors/environment/node_options.hpp"
 #include "launch/agents/agent_door.hpp"
+#include "launch/run/run_monitor.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
@@ -50,6 +51,7 @@ struct services {
   std::function<runtime::expected<std::unique_ptr<cluster_view>>(const actors::node_options&)>
       observe;
   agent_links agents;
+  page_maker page = {};  // what a run shows in a browser, if it has a port for that
 };
 
 }  // namespace tidegate::launch

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -18,6 +15,7 @@
 #include "launch/run/read_status.hpp"
 #include "launch/run/run_folder.hpp"
 #include "launch/run/run_status.hpp"
+#include "launch/run/status_feed.hpp"
 #include "launch/top/terminal.hpp"
 #include "launch/top/top_view.hpp"
 
@@ -27,63 +25,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-using answer = runtime::expected<std::string>;
 
 constexpr auto pause_between_questions = 1s;
 constexpr int key_wait_ms = 200;
 constexpr std::int64_t metrics_bytes = 4 * 1024 * 1024;  // of the end of the file
 constexpr std::size_t seconds_looked_at = 30;            // of each job
-
-// Asks the launcher again and again, on a thread of its own: one that is stopped does not
-// answer, and the screen goes on. The thread is left behind when nobody looks any more.
-class status_feed {
- public:
-  explicit status_feed(const std::string& run_dir) {
-    std::thread([run_dir, into = state_] {
-      for (;;) {
-        auto newest = read_status(run_dir, [] {});
-        const bool ends = newest && has_ended(*newest);
-        std::unique_lock lock(into->mutex);
-        into->newest = std::move(newest);
-        into->has_ended = ends;
-        into->at = clock::now();
-        into->changed.notify_all();
-        if (into->changed.wait_for(lock, pause_between_questions,
-                                   [&] { return into->is_over; }))
-          return;
-      }
-    }).detach();
-  }
-  ~status_feed() {
-    const std::lock_guard lock(state_->mutex);
-    state_->is_over = true;
-    state_->changed.notify_all();
-  }
-  status_feed(const status_feed&) = delete;
-  status_feed& operator=(const status_feed&) = delete;
-
-  struct newest_answer {
-    std::optional<answer> status;  // none yet
-    bool has_ended = false;        // it is of a run that has ended
-    double age_seconds = 0;
-  };
-  newest_answer newest() const {
-    const std::lock_guard lock(state_->mutex);
-    const std::chrono::duration<double> age = clock::now() - state_->at;
-    return {state_->newest, state_->has_ended, age.count()};
-  }
-
- private:
-  struct state {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<answer> newest;
-    bool has_ended = false;
-    clock::time_point at = clock::now();
-    bool is_over = false;
-  };
-  std::shared_ptr<state> state_ = std::make_shared<state>();
-};
 
 std::vector<std::string> reasons(const std::string& run_dir, std::size_t jobs) {
   std::istringstream lines(

@@ -95,6 +95,7 @@ PROJECT = {
     # What answers HTTP requests of a run, and `tidegate top`.
     "launch/monitor": [BASE, "launch/text"],
     "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
+    "launch/page": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/plan", "launch/processes", "launch/monitor", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],
     # `tidegate door` and `tidegate relay`: agents on hosts that nobody logs in to.

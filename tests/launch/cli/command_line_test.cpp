@@ -147,6 +147,18 @@ TEST(command_line, status) {
   EXPECT_THAT(reply_code_of({"status", "a", "b"}), HasSubstr("more than one run folder"));
 }
 
+TEST(command_line, view) {
+  const auto line = parse_command_line({"view", "runs/x", "--address", "127.0.0.1:8080"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->kind, command_kind::view);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->address->port, 8080);
+  EXPECT_FALSE(parse_command_line({"view", "runs/x"})->address);
+  EXPECT_EQ(parse_command_line({"view", "x", "--address", "[::1]"})->address->port, 0);
+  for (const auto* elsewhere : {"0.0.0.0:80", "example.org:80", "10.0.0.1:1", ""})
+    EXPECT_THAT(reply_code_of({"view", "x", "--address", elsewhere}), HasSubstr("loopback"));
+}
+
 TEST(command_line, why) {
   const auto line = parse_command_line({"why", "runs/x", "--last", "100", "--job", "mlp"});
   ASSERT_TRUE(line) << line.error().message();

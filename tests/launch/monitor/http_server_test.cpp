@@ -29,16 +29,33 @@ using testing::StartsWith;
 const std::string key = "a-key-of-many-characters";
 
 http_answer answer(const std::string& text) {
-  return {"text/plain", std::make_shared<const std::string>(text)};
+  return {.type = "text/plain", .text = std::make_shared<const std::string>(text)};
 }
 
 struct http_server_test : testing::Test {
   void listen(const std::string& with_key = "", const std::string& host = "127.0.0.1") {
-    auto listening =
-        http_server::listen(host, 0, with_key, {{"/metrics", [this](const std::string& accept) {
-                                                   ++reads;
-                                                   return answer("accept: " + accept + "\n");
-                                                 }}});
+    auto listening = http_server::listen(
+        host, 0, with_key,
+        {{.path = "/metrics",
+          .read =
+              [this](const http_request& request) {
+                ++reads;
+                return answer("accept: " + request.accept + "\n" + request.parameter("job"));
+              }},
+         {.path = "/page.js",
+          .read =
+              [](const http_request&) {
+                auto page = answer("draw();");
+                page.tag = "abc";
+                page.content_policy = "default-src 'none'";
+                return page;
+              },
+          .is_public = true},
+         {.path = "/refused", .read = [](const http_request&) {
+            auto refused = answer("no");
+            refused.status = 404;
+            return refused;
+          }}});
     ASSERT_TRUE(listening) << listening.error().message();
     server = std::move(*listening);
   }
@@ -92,6 +109,35 @@ TEST_F(http_server_test, answers_with_documents_and_says_what_is_none) {
   const auto head = ask("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(head, StartsWith("HTTP/1.1 200 OK"));
   EXPECT_THAT(head, testing::Not(HasSubstr("accept:")));
+}
+
+TEST_F(http_server_test, hands_parameters_over_and_statuses_back) {
+  listen();
+  EXPECT_THAT(get("/metrics?job=a%20b&job=c&x=1"), HasSubstr("\na b"));
+  EXPECT_THAT(get("/refused"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(http_server_test, spares_a_browser_of_what_it_has) {
+  listen();
+  const auto first = get("/page.js");
+  EXPECT_THAT(first, HasSubstr("ETag: \"abc\"\r\n"));
+  EXPECT_THAT(first, HasSubstr("Cache-Control: no-cache\r\n"));
+  EXPECT_THAT(first, testing::Not(HasSubstr("no-store")));
+  EXPECT_THAT(first, HasSubstr("Content-Security-Policy: default-src 'none'\r\n"));
+  EXPECT_THAT(first, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+  const auto again = get("/page.js", "If-None-Match: \"abc\"\r\n");
+  EXPECT_THAT(again, StartsWith("HTTP/1.1 304"));
+  EXPECT_THAT(again, testing::Not(HasSubstr("draw")));
+  EXPECT_THAT(get("/page.js", "If-None-Match: \"abd\"\r\n"), HasSubstr("draw"));
+}
+
+TEST_F(http_server_test, wants_no_key_for_what_says_nothing_of_a_run) {
+  listen(key);
+  EXPECT_THAT(get("/page.js"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get("/page.js?x=/metrics"), StartsWith("HTTP/1.1 200"));
+  for (const auto* path :
+       {"/metrics", "/page.jsx", "//page.js", "/page.js/../metrics", "/PAGE.JS"})
+    EXPECT_THAT(get(path), StartsWith("HTTP/1.1 401")) << path;
 }
 
 TEST_F(http_server_test, answers_nobody_in_the_name_of_another_host) {
