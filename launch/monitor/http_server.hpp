@@ -37,7 +37,7 @@ struct http_answer {
   int status = 200;
   // Names a text that does not change, so that a browser that has it is spared of it.
   std::string tag = {};
-  std::string content_policy = {};  // Content-Security-Policy; empty: there is none
+  std::string content_policy = {};  // Content-Security-Policy; empty: without
 };
 
 struct http_document {

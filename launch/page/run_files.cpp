@@ -33,7 +33,7 @@ constexpr std::size_t detail_bytes_most = 400;
 constexpr std::size_t log_lines_most = 200;
 constexpr std::int64_t log_bytes_most = 64 * 1024;
 constexpr std::size_t names_most = 4096;
-constexpr std::int64_t metrics_bytes_most = 4 * 1024 * 1024;
+constexpr std::int64_t metrics_bytes_most = 2 * 1024 * 1024;
 
 std::string dump(const json& all) {
   return all.dump(-1, ' ', false, json::error_handler_t::replace);

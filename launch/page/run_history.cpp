@@ -23,11 +23,11 @@ constexpr double ms_per_second = 1e3;
 worker_share share_of(const json& worker, double seconds) {
   worker_share of{.rank = static_cast<std::uint32_t>(count_in(worker, "rank")),
                   .clock = count_in(worker, "clock"),
-                  .seconds = seconds,
                   .clocks = number_in(worker, "clocks_per_second") * seconds,
                   .computes = number_in(worker, "computes") * seconds,
                   .calls = number_in(worker, "calls") * seconds,
                   .waits = number_in(worker, "waits") * seconds};
+  if (of.computes + of.calls + of.waits > 0) of.seconds = seconds;
   of.last = number_in(worker, "comes_last") * of.clocks;
   of.late = of.last * number_in(worker, "late_seconds");
   return of;
@@ -50,6 +50,7 @@ void add_workers(const json& line, series_point& point) {
   point.workers_count = workers.size();
   if (workers.empty()) return;
   for (const auto& of : workers) {
+    point.known = std::max(point.known, of.seconds);
     point.computes += of.computes;
     point.calls += of.calls;
     point.waits += of.waits;
@@ -68,8 +69,10 @@ void add_workers(const json& line, series_point& point) {
   const auto waits = [](const worker_share& of) { return of.waits; };
   point.waits_low = tenth(workers, low, waits);
   point.waits_high = tenth(workers, high, waits);
-  point.median = static_cast<std::uint64_t>(
+  const auto median = static_cast<std::uint64_t>(
       tenth(workers, middle, [](const worker_share& of) { return of.clock; }));
+  // The two others were looked at a moment earlier or later.
+  point.median = std::clamp(median, point.slowest, std::max(point.slowest, point.fastest));
   std::sort(workers.begin(), workers.end(),
             [](const worker_share& a, const worker_share& b) { return a.rank < b.rank; });
 }
@@ -205,8 +208,11 @@ std::string series_json(const std::string& job, const thinned_series& series,
   const auto& points = series.points();
   const auto from = first_wanted(since, series);
   const auto of = [&](const auto& value) { return column(points, from, value); };
+  const auto rate = [&](double series_point::*sum) {
+    return of([sum](const series_point& point) { return ratio(point.*sum, point.seconds); });
+  };
   const auto share = [&](double series_point::*part) {
-    return of([part](const series_point& point) { return ratio(point.*part, point.seconds); });
+    return of([part](const series_point& point) { return ratio(point.*part, point.known); });
   };
   const auto number = [&](std::uint64_t series_point::*field) {
     return of([field](const series_point& point) { return json(point.*field); });
@@ -223,8 +229,8 @@ std::string series_json(const std::string& job, const thinned_series& series,
   all["clock_slowest"] = number(&series_point::slowest);
   all["clock_median"] = number(&series_point::median);
   all["clock_fastest"] = number(&series_point::fastest);
-  all["clocks_per_second"] = share(&series_point::clocks);
-  all["samples_per_second"] = share(&series_point::samples);
+  all["clocks_per_second"] = rate(&series_point::clocks);
+  all["samples_per_second"] = rate(&series_point::samples);
   all["computes"] = share(&series_point::computes);
   all["calls"] = share(&series_point::calls);
   all["waits"] = share(&series_point::waits);

@@ -62,6 +62,7 @@ void merge(series_point& to, const series_point& more) {
   to.fastest = more.fastest;
   to.clocks += more.clocks;
   to.samples += more.samples;
+  to.known += more.known;
   to.computes += more.computes;
   to.calls += more.calls;
   to.waits += more.waits;

@@ -15,7 +15,7 @@ namespace tidegate::launch {
 struct worker_share {
   std::uint32_t rank = 0;
   std::uint64_t clock = 0;  // at the end
-  double seconds = 0;       // that are known of it
+  double seconds = 0;       // in which it is known where its time went
   double clocks = 0;
   double computes = 0;
   double calls = 0;
@@ -36,7 +36,8 @@ struct series_point {
   std::uint64_t slowest = 0, median = 0, fastest = 0;  // clocks, at the end
   double clocks = 0;
   double samples = 0;
-  // Means over all workers and their tenths from below and above, times `seconds`.
+  double known = 0;  // seconds in which it is known where time went
+  // Means over all workers and their tenths from below and above, times these.
   double computes = 0, calls = 0, waits = 0, waits_low = 0, waits_high = 0;
   std::uint64_t epoch = 0, restarts = 0, staleness = 0;
   std::optional<double> loss;

@@ -12,6 +12,7 @@
 #include "launch/page/page_documents.hpp"
 #include "launch/processes/signals.hpp"
 #include "launch/run/status_feed.hpp"
+#include "launch/text/progress_text.hpp"
 
 namespace tidegate::launch {
 
@@ -31,11 +32,23 @@ std::string lost_status(const std::string& why) {
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// A launcher that is stopped leaves its last status.
+std::string with_age(const std::string& status, double age_seconds) {
+  auto all = json::parse(status, nullptr, false);
+  if (!all.is_object()) return status;
+  all["problem"] = "the launcher has not answered for " + duration_text(age_seconds);
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 http_answer status_answer(const status_feed& feed) {
+  constexpr double stale_seconds = 3;
   const auto newest = feed.newest();
-  const auto text = !newest.status   ? lost_status("the launcher has not answered yet")
-                    : *newest.status ? **newest.status
-                                     : lost_status(newest.status->error().message());
+  auto text = !newest.status   ? lost_status("the launcher has not answered yet")
+              : *newest.status ? **newest.status
+                               : lost_status(newest.status->error().message());
+  if (newest.status && *newest.status && !newest.has_ended &&
+      newest.age_seconds >= stale_seconds)
+    text = with_age(text, newest.age_seconds);
   return {.type = "application/json", .text = std::make_shared<const std::string>(text + "\n")};
 }
 

@@ -20,8 +20,12 @@ DATA_OF_CHARTS = """(() => Object.fromEntries([...document.querySelectorAll("can
   return [canvas.id, chart.data.datasets.map((set) => set.data.filter((at) => at !== null && (at.y ?? at) !== null).length)];
 })))()"""
 # A chart that has drawn nothing is transparent everywhere.
-DRAWN = """[...document.querySelectorAll("canvas")].filter((canvas) =>
-  canvas.width > 0 && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0)).length"""
+DRAWN = """[...document.querySelectorAll("canvas")].filter((canvas) => {
+  if (canvas.width === 0) return false;
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(canvas, 0, 0);
+  return copy.getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0);
+}).length"""
 
 
 class View:
@@ -98,6 +102,7 @@ class Page(ClusterTest):
         self.assertEqual(browser.value('document.querySelectorAll("#workers tr.late th").length'), 1)
         self.look_at_a_death(run)
         self.look_at_logs(run)
+        self.look_at_a_launcher_that_is_stopped(run)
         # It asks as long as it is looked at, and says so when nobody answers.
         asked = len(browser.requested)
         browser.wait_for('document.getElementById("link").textContent === "live"')
@@ -124,6 +129,20 @@ class Page(ClusterTest):
           select.dispatchEvent(new Event("change")); })()"""
         self.browser.value(choose)
         self.browser.wait_for('document.getElementById("log").textContent.includes("control plane on")')
+
+    def look_at_a_launcher_that_is_stopped(self, run):
+        with View(run.run_dir) as view:
+            self.browser.open(view.url)
+            self.browser.wait_for('document.getElementById("state")?.textContent === "running"')
+            run.process.send_signal(signal.SIGSTOP)
+            try:
+                self.browser.wait_for('document.getElementById("problem").textContent.startsWith("the launcher has not answered for")')
+            finally:
+                run.process.send_signal(signal.SIGCONT)
+            self.browser.wait_for('document.getElementById("problem").hidden')
+        self.browser.open(self.address(run))
+        self.browser.wait_for_run()
+        self.assert_no_complaints()
 
     def look_at_its_folder(self, run):
         """The same page, of a run that has ended, and of one whose files are not as they should be."""
@@ -158,7 +177,7 @@ class Page(ClusterTest):
         browser = self.browser
         browser.look_at(400, "dark")
         browser.open(url)
-        browser.wait_for('!document.getElementById("key-form")?.hidden ?? false')
+        browser.wait_for('document.activeElement?.id === "key"')
         for given, expected in (("not-this-one-at-all", 'document.getElementById("key-problem").textContent === "This is not its key."'),
                                 (KEY, 'document.body.dataset.ready === "true" && document.getElementById("key-form").hidden')):
             browser.value(f'document.getElementById("key").value = "{given}"; document.querySelector("#key-form button").click()')

@@ -1,6 +1,6 @@
 // Chart.js, set up once for all charts: axes of time, marks of events, colours of the scheme.
 /* global Chart */
-import {brief, byId, element, timeOfDay} from "./dom.js";
+import {byId, timeOfDay} from "./dom.js";
 import {GLYPHS} from "./events.js";
 
 const scheme = matchMedia("(prefers-color-scheme: dark)");
@@ -37,21 +37,25 @@ const marksPlugin = {
     ctx.save();
     ctx.font = "11px sans-serif";
     ctx.textAlign = "center";
-    let textEnd = -Infinity;
+    let [lineEnd, textEnd] = [-Infinity, -Infinity];
     for (const mark of chart.marks) {
       if (mark.at < scales.x.min || mark.at > scales.x.max) continue;
       const x = scales.x.getPixelForValue(mark.at);
       ctx.strokeStyle = ctx.fillStyle = colors[mark.kind];
-      ctx.globalAlpha = 0.75;
-      ctx.setLineDash([3, 3]);
-      ctx.beginPath();
-      ctx.moveTo(x, chartArea.top);
-      ctx.lineTo(x, chartArea.bottom);
-      ctx.stroke();
-      if (x - textEnd < 11) continue;
-      textEnd = x;
+      if (x - lineEnd >= 3) {
+        lineEnd = x;
+        ctx.globalAlpha = 0.75;
+        ctx.setLineDash([3, 3]);
+        ctx.beginPath();
+        ctx.moveTo(x, chartArea.top);
+        ctx.lineTo(x, chartArea.bottom);
+        ctx.stroke();
+      }
+      const text = Math.max(x, textEnd + 11);
+      if (text - x > 34) continue;
+      textEnd = text;
       ctx.globalAlpha = 1;
-      ctx.fillText(GLYPHS[mark.kind], x, chartArea.top - 3);
+      ctx.fillText(GLYPHS[mark.kind], text, chartArea.top - 3);
     }
     ctx.restore();
   },
@@ -170,9 +174,3 @@ export function setUpCharts(again) {
     again();
   });
 }
-
-export function note(id, text) {
-  byId(id).replaceChildren(text instanceof Node ? text : element("span", {textContent: text}));
-}
-
-export {brief};

@@ -22,11 +22,10 @@ function fact(name, value) {
 function card(job, isChosen, choose) {
   const {done, total, share} = progress(job);
   const left = secondsLeft(job);
-  const rate = job.state === "running" ? job.last_seconds?.samples_per_second : job.samples_per_second;
+  const rate = job.state === "running" && job.samples_per_second !== null ? job.last_seconds?.samples_per_second : job.samples_per_second;
   const bar = element("progress", {max: 1});
   bar.setAttribute("aria-label", `clocks of job ${job.name}`);
-  if (share !== null) bar.value = share;
-  else if (job.state !== "running") bar.value = 0;
+  bar.value = share ?? 0;
   const node = element("article", {className: `card${isChosen ? " chosen" : ""}`},
     element("div", {className: "card-head"},
       element("h2", {}, element("button", {type: "button", textContent: job.name, ariaPressed: String(isChosen),
@@ -34,7 +33,7 @@ function card(job, isChosen, choose) {
       element("span", {className: "tag", textContent: job.policy}),
       element("span", {className: `pill ${job.state}`, textContent: job.state}),
       element("span", {className: "left", textContent: left === null ? "" : `${duration(left)} left`})),
-    element("div", {className: "clock-line"}, bar,
+    element("div", {className: "clock-line"}, share === null ? null : bar,
       element("span", {textContent: `clock ${count(done)}${isNumber(total) ? ` of ${count(total)}` : ""}`})),
     element("dl", {className: "facts"},
       fact("samples/s", count(rate)),
@@ -72,10 +71,10 @@ export function jobsOfHistory(names, series) {
   });
 }
 
-export function drawReasons(jobs, hasEnded) {
+export function drawReasons(jobs) {
   const lines = [];
   for (const {job, seconds, reasons} of jobs) {
-    const over = `over ${hasEnded ? "the last" : "the last"} ${duration(seconds)}`;
+    const over = `over the last ${duration(seconds)}`;
     for (const reason of reasons.slice(0, 3))
       lines.push(element("p", {className: "reason late"}, element("span", {className: "mark", textContent: "▲"}),
         element("span", {}, element("strong", {textContent: `${job}: `}), `${reason}. `,

@@ -1,5 +1,5 @@
 // Puts it together: what is asked for, and what is drawn of it.
-import {TimeChart, BarChart, color, note, seriesColor, setUpCharts} from "./charts.js";
+import {BarChart, TimeChart, color, seriesColor, setUpCharts} from "./charts.js";
 import {brief, byId, count, duration, element, isNumber, milliseconds, percent, setText, timeOfDay} from "./dom.js";
 import {Events} from "./events.js";
 import {Feed, ask, hasKey, keepKey} from "./feed.js";
@@ -29,6 +29,8 @@ function makeCharts() {
     bars: new BarChart("bars-chart", percent),
   };
 }
+
+const note = (id, text) => setText(byId(id), text);
 
 const lateRanks = () => new Set(run.reasons.find((reason) => reason.job === run.chosen)?.ranks ?? []);
 
@@ -140,7 +142,7 @@ function drawAll() {
   const jobs = run.status.jobs.length > 0 ? run.status.jobs : jobsOfHistory(run.names, run.series);
   drawHeader();
   drawJobs(jobs, run.chosen, choose);
-  drawReasons(run.reasons, hasEnded());
+  drawReasons(run.reasons);
   drawSeries();
   drawWorkers();
   drawProcesses();
@@ -180,10 +182,10 @@ async function round() {
   ]);
   events.take(happened);
   run.reasons = reasons.jobs;
-  await logs.read();
   byId("run").hidden = false;
   byId("key-form").hidden = true;
   drawAll();
+  await logs.read();
   document.body.dataset.ready = String(isWhole);
   if (!isWhole) return "again";
   return hasEnded() ? "ended" : "";

@@ -7,8 +7,8 @@ const TITLES = {worker: "workers", aggregator: "aggregators", shard: "shards", r
 const NAMED_MOST = 24;     // nodes of a tier that have room for their names
 const LINES_MOST = 64;     // between two tiers; more become one
 const [GAP, PAD, HEAD, BETWEEN] = [6, 10, 16, 34];
-export const STATES = {up: "●", late: "▲", gone: "✕", finished: "✓", starting: "○"};
-const WORDS = {up: "is up", late: "others wait for it", gone: "is not there", finished: "has finished", starting: "has not joined yet"};
+export const STATES = {up: "●", late: "▲", gone: "✕", finished: "✓", ended: "■", starting: "○"};
+const WORDS = {up: "is up", late: "others wait for it", gone: "is not there", finished: "has finished", ended: "has ended", starting: "has not joined yet"};
 
 function shape(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -33,7 +33,7 @@ function stateOf(process, live, jobs, late, hasEnded) {
     if (live.has(process.name)) return member && !member.joined ? "starting" : "up";
   }
   if (live.has(process.name)) return "up";
-  return hasEnded ? "finished" : "gone";
+  return hasEnded ? "ended" : "gone";
 }
 
 // All that the run has, or had: those that live, and those that have a log.
@@ -67,7 +67,7 @@ function centre(nodes, left, right) {
 function placeTier(processes, top, left, right, severalJobs) {
   const isNamed = processes.length <= NAMED_MOST;
   const texts = processes.map((process) => (isNamed ? label(process, severalJobs) : String(process.number)));
-  const width = isNamed ? Math.max(...texts.map((text) => text.length)) * 6.6 + 30 : 30;
+  const width = isNamed ? Math.max(...texts.map((text) => text.length)) * 6.6 + 30 : 34;
   const height = isNamed ? 28 : 20;
   const nodes = [];
   let [x, y] = [left + PAD, top + HEAD];
@@ -88,7 +88,7 @@ function drawNode(node, onChoose) {
     `${process.pid ? `, pid ${process.pid}` : ""}: ${WORDS[process.state]}`;
   const text = shape("text", {x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle"});
   text.textContent = node.isNamed ? `${STATES[process.state]} ${node.text}`
-    : process.state === "up" ? node.text : `${STATES[process.state]}${node.text}`;
+    : `${process.state === "late" || process.state === "gone" ? STATES[process.state] : ""}${node.text}`;
   group.append(text);
   group.addEventListener("click", () => onChoose(process.name));
   return group;
@@ -101,7 +101,7 @@ function line(from, to, kind) {
 
 const below = (node) => ({x: node.x + node.width / 2, y: node.y + node.height});
 const above = (node) => ({x: node.x + node.width / 2, y: node.y});
-const kindOfEdge = (...ends) => ["gone", "finished", "starting", "late"].find((state) => ends.some((end) => end.process.state === state)) ?? "up";
+const kindOfEdge = (...ends) => ["gone", "ended", "finished", "starting", "late"].find((state) => ends.some((end) => end.process.state === state)) ?? "up";
 
 function connect(upper, lower, edges) {
   const pairs = upper.nodes.flatMap((from) => lower.nodes.map((to) => [from, to]))
@@ -113,7 +113,7 @@ function connect(upper, lower, edges) {
   }
   const middle = (upper.left + upper.right) / 2;
   const isUp = upper.nodes.some((node) => node.process.state === "up" || node.process.state === "late");
-  edges.push(line({x: middle, y: upper.bottom}, {x: middle, y: lower.top}, `many ${isUp ? "up" : "finished"}`));
+  edges.push(line({x: middle, y: upper.bottom}, {x: middle, y: lower.top}, `many ${isUp ? "up" : "ended"}`));
 }
 
 function drawControl(control, hosts, right, onChoose, canvas) {
@@ -148,7 +148,7 @@ export function drawTopology(status, processes, onChoose) {
   const severalJobs = new Set(processes.filter((process) => process.role === "worker").map((process) => process.job)).size > 1;
   const isOver = status.state === "ended" || status.state === "lost";
   const canvas = shape("svg", {role: "img"});
-  const control = [{text: "launcher", process: {name: "launcher", role: "launcher", state: isOver ? (status.state === "lost" ? "gone" : "finished") : "up"}},
+  const control = [{text: "launcher", process: {name: "launcher", role: "launcher", state: isOver ? (status.state === "lost" ? "gone" : "ended") : "up"}},
     ...processes.filter((process) => process.role === "coordinator").map((process) => ({text: "coordinator", process}))];
   const tiers = [];
   let top = 8 + 28 + 26;
@@ -180,6 +180,6 @@ export function drawTopology(status, processes, onChoose) {
   const odd = processes.filter((process) => process.state === "late" || process.state === "gone").map((process) => `${process.name} ${WORDS[process.state]}`);
   canvas.setAttribute("aria-label", `${TIERS.map((role, index) => `${counts[index]} ${TITLES[role]}`).join(", ")}${odd.length > 0 ? `; ${odd.join(", ")}` : ""}`);
   place.replaceChildren(canvas);
-  byId("process-legend").replaceChildren(...Object.entries({up: "up", late: "others wait for it", gone: "not there", finished: "finished"})
+  byId("process-legend").replaceChildren(...Object.entries({up: "up", late: "others wait for it", gone: "not there", finished: "finished", ended: "ended"})
     .map(([state, words]) => element("span", {className: `key ${state}`, textContent: `${STATES[state]} ${words}`})));
 }

@@ -21,6 +21,8 @@ policies::cluster_status at_clock(std::uint64_t clock) {
   job.state = policies::job_state::running;
   job.clock_slowest = clock;
   job.clock_fastest = clock + 1;
+  job.staleness_max = 2;
+  job.metrics["accuracy"] = 0.75;
   job.members.push_back(
       {.rank = 0, .incarnation = 1, .clock = clock, .times = {.elapsed_ns = clock + 1}});
   return status;
@@ -56,6 +58,8 @@ TEST(run_metrics, has_a_line_for_each_second_of_a_job_that_runs) {
     EXPECT_EQ(line["job"], "mlp");
     EXPECT_EQ(line["epoch"], 3);
     EXPECT_EQ(line["loss"], nullptr);
+    EXPECT_EQ(line["staleness_max"], 2);
+    EXPECT_EQ(line["metrics"], nlohmann::json({{"accuracy", 0.75}}));
     EXPECT_EQ(line["workers"].size(), 1U);
     seconds += line["seconds"].get<double>();
   }
