@@ -115,7 +115,7 @@ ssize_t http_connection::write(const char* from, std::size_t size) {
   return static_cast<ssize_t>(sent);
 }
 
-// Nothing here depends on who asks.
+// Nothing here depends on where requests come from.
 void http_connection::get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const {}
 void http_connection::get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const {}
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "launch/monitor/http_connection.hpp"
+#include "launch/monitor/peer_user.hpp"
 #include "launch/text/endpoint.hpp"
 #include "launch/text/files.hpp"
 #include "runtime/base/secret.hpp"
@@ -132,7 +133,11 @@ class bounded_server final : public httplib::Server {
     if (begin(socket)) {
       http_connection connection(socket, runtime::steady_now() + connection_ns_most);
       bool is_closed = false;
-      if (connection.read_request()) process_request(connection, true, is_closed, nullptr);
+      // The library's connections say nothing of themselves; handlers find the socket here.
+      const auto name_socket = [socket](httplib::Request& request) {
+        request.remote_port = socket;
+      };
+      if (connection.read_request()) process_request(connection, true, is_closed, name_socket);
       end(socket);
     }
     ::close(socket);
@@ -184,10 +189,13 @@ class library_server final : public http_server {
                                                : httplib::Server::HandlerResponse::Handled;
         });
     for (const auto& document : documents_)
-      server_.Get(document.path,
-                  [&document](const httplib::Request& request, httplib::Response& response) {
-                    respond(document, request, response);
-                  });
+      server_.Get(document.path, [this, &document](const httplib::Request& request,
+                                                   httplib::Response& response) {
+        if (!document.is_of_user || !key_.empty() || is_of_user(request))
+          respond(document, request, response);
+        else
+          refuse_user(response);
+      });
   }
   ~library_server() override {
     if (!thread_.joinable()) return;
@@ -250,6 +258,17 @@ class library_server final : public http_server {
       }
     }
     response.set_content(*answer.text, answer.type);
+  }
+
+  static bool is_of_user(const httplib::Request& request) {
+    const auto user = user_of_peer(request.remote_port);
+    return user && (*user == 0 || *user == ::geteuid());
+  }
+  static void refuse_user(httplib::Response& response) {
+    response.status = http_forbidden;
+    response.set_content(
+        "without monitor.key_file this is for processes of the run's own user on its host\n",
+        "text/plain");
   }
 
   bool is_public(const std::string& path) const {

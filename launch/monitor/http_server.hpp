@@ -46,6 +46,8 @@ struct http_document {
   std::function<http_answer(const http_request& request)> read;
   // The key is not wanted for it: it says nothing of a run.
   bool is_public = false;
+  // Where no key is set, only processes of this process's user, and root's, are answered.
+  bool is_of_user = false;
 };
 
 class http_server {

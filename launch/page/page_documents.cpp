@@ -170,16 +170,19 @@ std::vector<http_document> page_documents(const page_source& source) {
   std::vector<http_document> all;
   for (const auto& asset : page_assets()) all.push_back(asset_document(asset));
   const auto record = std::make_shared<record_of_source>(source);
-  const auto add = [&](const char* path, auto read) {
-    all.push_back({.path = path, .read = [record, read](const http_request& request) {
-                     const auto found = record->find();
-                     return found ? read(request, *found)
-                                  : refusal(http_unavailable, "the run has no folder yet");
-                   }});
+  const auto add = [&](const char* path, auto read, bool is_of_user = false) {
+    all.push_back({.path = path,
+                   .read =
+                       [record, read](const http_request& request) {
+                         const auto found = record->find();
+                         return found ? read(request, *found)
+                                      : refusal(http_unavailable, "the run has no folder yet");
+                       },
+                   .is_of_user = is_of_user});
   };
   add("/history.json", read_history);
   add("/events.json", read_events);
-  add("/log.json", read_log);
+  add("/log.json", read_log, true);
   add("/reasons.json", read_reasons);
   return all;
 }

@@ -87,7 +87,11 @@ class Browser:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, url):
-        self.ask("Page.navigate", url=url)
+        """Returns once the page and its scripts are loaded."""
+        failure = self.ask("Page.navigate", url=url).get("errorText")
+        if failure:
+            raise AssertionError(f"{url}: {failure}")
+        self.wait_for('document.readyState === "complete"')
 
     def value(self, expression):
         result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

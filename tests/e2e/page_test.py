@@ -77,7 +77,7 @@ class Page(ClusterTest):
                 browser.look_at(width, scheme)
                 browser.wait_for_run()
                 browser.wait_for(f"({DRAWN}) === 6")
-                self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), width)
+                browser.wait_for(f"document.documentElement.scrollWidth <= {width}")  # charts follow a frame later
                 ground = browser.value("getComputedStyle(document.body).backgroundColor")
                 self.assertEqual(int(re.search(r"\d+", ground).group()) > 128, scheme == "light", ground)
                 if PICTURES:

@@ -7,6 +7,7 @@ const ANSWER_MS = 10000;
 const KEY = "tidegate-key";
 
 class KeyWanted extends Error {}
+export class Refused extends Error {}
 
 export function keepKey(key) {
   sessionStorage.setItem(KEY, key);
@@ -27,6 +28,7 @@ export async function ask(path, parameters = {}) {
     headers: key === null ? {} : {Authorization: `Bearer ${key}`},
   });
   if (answer.status === 401) throw new KeyWanted();
+  if (answer.status === 403) throw new Refused(await answer.text());
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer.json();
 }

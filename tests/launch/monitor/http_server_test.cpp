@@ -10,7 +10,9 @@
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -51,6 +53,9 @@ struct http_server_test : testing::Test {
                 return page;
               },
           .is_public = true},
+         {.path = "/log",
+          .read = [](const http_request&) { return answer("a log"); },
+          .is_of_user = true},
          {.path = "/refused", .read = [](const http_request&) {
             auto refused = answer("no");
             refused.status = 404;
@@ -138,6 +143,34 @@ TEST_F(http_server_test, wants_no_key_for_what_says_nothing_of_a_run) {
   for (const auto* path :
        {"/metrics", "/page.jsx", "//page.js", "/page.js/../metrics", "/PAGE.JS"})
     EXPECT_THAT(get(path), StartsWith("HTTP/1.1 401")) << path;
+}
+
+TEST_F(http_server_test, shows_what_is_its_users_to_no_other_user) {
+  listen();
+  EXPECT_THAT(get("/log"), HasSubstr("a log"));
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  const auto as_nobody = [](const auto& act) {
+    // The kernel's call is of this thread alone.
+    std::thread([&] {
+      constexpr int nobody = 65534;
+      ::syscall(SYS_setfsuid, nobody);
+      act();
+    }).join();
+  };
+  as_nobody([&] {
+    EXPECT_THAT(get("/log"), StartsWith("HTTP/1.1 403"));
+    EXPECT_THAT(get("/metrics"), StartsWith("HTTP/1.1 200"));
+  });
+  server.reset();
+  listen(key);  // who has the key may be anybody
+  as_nobody([&] {
+    EXPECT_THAT(get("/log", "Authorization: Bearer " + key + "\r\n"), HasSubstr("a log"));
+  });
+}
+
+TEST_F(http_server_test, knows_its_user_over_ipv6_too) {
+  listen("", "::1");
+  EXPECT_THAT(ask("GET /log HTTP/1.1\r\nHost: [::1]\r\n\r\n", "::1"), HasSubstr("a log"));
 }
 
 TEST_F(http_server_test, answers_nobody_in_the_name_of_another_host) {
