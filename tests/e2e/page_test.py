@@ -112,6 +112,7 @@ class Page(ClusterTest):
         run.wait(60)
         browser.wait_for('document.getElementById("link").textContent.includes("no answer since")')
         self.assertFalse(browser.value('document.getElementById("retry").hidden'))
+        browser.leave()
         browser.complaints.clear()  # of connections that nobody takes
         self.look_at_its_folder(run)
 
@@ -140,6 +141,7 @@ class Page(ClusterTest):
             finally:
                 run.process.send_signal(signal.SIGCONT)
             self.browser.wait_for('document.getElementById("problem").hidden')
+            self.browser.leave()
         self.browser.open(self.address(run))
         self.browser.wait_for_run()
         self.assert_no_complaints()
@@ -152,6 +154,7 @@ class Page(ClusterTest):
             self.assertIn(f"worker {SLOW} came last", self.look_over("ended"))
             self.assertRegex(self.browser.value('document.getElementById("state").textContent'), "ended, exit code")
             self.assertGreater(self.browser.value('document.querySelectorAll("#events tr").length'), 10)
+            self.browser.leave()
             self.assertEqual(view.end(), 0)
         (run.run_dir / "result.json").unlink()
         with open(run.run_dir / "metrics.jsonl", "a", encoding="utf-8") as metrics:

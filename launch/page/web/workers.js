@@ -23,8 +23,10 @@ export function workersOf(job, series) {
 }
 
 const lateness = (worker) => (worker.last ?? 0) * (worker.lateMs ?? 0);
-export const byLateness = (workers) => [...workers].sort((a, b) => lateness(b) - lateness(a) || a.rank - b.rank);
+const byLateness = (workers) => [...workers].sort((a, b) => lateness(b) - lateness(a) || a.rank - b.rank);
 const byRank = (workers) => [...workers].sort((a, b) => a.rank - b.rank);
+// By rank where all have room, else those that are late first.
+const select = (workers, most) => (workers.length <= most ? byRank(workers) : byLateness(workers).slice(0, most));
 
 function mean(workers, name) {
   const known = workers.map((worker) => worker[name]).filter(isNumber);
@@ -32,7 +34,7 @@ function mean(workers, name) {
 }
 
 export function drawBars(chart, workers, total, isLive) {
-  const shown = byRank(byLateness(workers).slice(0, BARS));
+  const shown = select(workers, BARS);
   const labels = shown.map((worker) => `${worker.rank}`);
   const others = byLateness(workers).slice(BARS);
   const rows = [...shown];
@@ -60,7 +62,7 @@ const COLUMNS = [
 
 export function drawTable(workers, late, total) {
   const all = byId("all-workers").checked;
-  const shown = all ? byRank(workers) : byRank(byLateness(workers).slice(0, ROWS));
+  const shown = all ? byRank(workers) : select(workers, ROWS);
   const head = element("tr", {}, ...COLUMNS.map(([name]) => element("th", {scope: "col", textContent: name})));
   const rows = shown.map((worker) => element("tr", {className: late.has(worker.rank) ? "late" : ""},
     ...COLUMNS.map(([name, cell]) => element(name === "rank" ? "th" : "td",
