@@ -134,6 +134,10 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   const policies::worker_core& core() const noexcept { return core_.worker(); }
   // client_core::reads_on_device().
   bool reads_on_device(std::uint32_t table) const { return core_.reads_on_device(table); }
+  // answer_book::sums().
+  std::span<const policies::rank_arrivals> answers() const noexcept {
+    return answers_came_.sums();
+  }
   // Gradients that wait to be sent.
   std::size_t waiting() const noexcept { return sender_.waiting(); }
 

@@ -27,7 +27,7 @@ class reactor_home : public shell_home {
   std::int64_t record_now() const override { return runtime::record_now(); }
   policies::process_pressure pressure() const override {
     return {.stopped_ns = reactor_.stopped_ns(),
-            .starved_ns = runtime::starved_ns_of_thread(),
+            .starved_ns = runtime::starved_ns_of_thread().value_or(0),
             .disk_faults = runtime::disk_faults_of_process()};
   }
   const shell_limits& limits() const noexcept override {

@@ -137,6 +137,10 @@ class session_impl final : private held_push {
   std::uint64_t call_ns_ = 0;     // since then, and:
   std::uint64_t waited_before_ns_ = 0;
   std::uint64_t credit_ns_ = 0;  // of the waits
+  // Of the threads that use the session, one at a time.
+  std::uint64_t starved_ns_ = 0;
+  std::thread::id starved_thread_;  // what was read last is of this one
+  std::uint64_t starved_at_ = 0;    // that
   const std::shared_ptr<runtime::stall_watch> stalls_ = runtime::stall_watch::of_process();
   policies::slow_compute slow_{parts_.environment.slow_factor, parts_.environment.slow_from,
                                parts_.environment.slow_until};
@@ -167,9 +171,9 @@ class session_impl final : private held_push {
   template <class T, class... Ts>
   runtime::status ask(const std::string& doing, policies::session_answer& answer,
                       const Ts&... xs);
-  policies::worker_progress numbers_now() const;
+  policies::worker_progress numbers_now();
   policies::worker_times times_now() const;
-  policies::process_pressure pressure_now() const;
+  policies::process_pressure pressure_now();
   // Pauses where the run wants this worker slow. Errors: cancelled (the pause was interrupted).
   runtime::status compute_longer();
 };

@@ -75,7 +75,7 @@ void session_impl::release(std::uint64_t clock) {
     static_cast<void>(command(worker_command::action::release).wait().ok());
 }
 
-policies::worker_progress session_impl::numbers_now() const {
+policies::worker_progress session_impl::numbers_now() {
   auto times = times_now();
   times.pressure = pressure_now();
   return {.clock = clock_,
@@ -98,10 +98,14 @@ policies::worker_times session_impl::times_now() const {
           .credit_ns = credit_ns_};
 }
 
-// Of the thread that uses the session.
-policies::process_pressure session_impl::pressure_now() const {
+policies::process_pressure session_impl::pressure_now() {
+  const auto starved = runtime::starved_ns_of_thread().value_or(0);
+  const auto me = std::this_thread::get_id();
+  if (std::exchange(starved_thread_, me) == me)
+    starved_ns_ += starved - std::min(starved_at_, starved);
+  starved_at_ = starved;
   return {.stopped_ns = stalls_->stopped_ns(),
-          .starved_ns = runtime::starved_ns_of_thread(),
+          .starved_ns = starved_ns_,
           .disk_faults = runtime::disk_faults_of_process()};
 }
 

@@ -1,9 +1,10 @@
-// Tells the coordinator when pushes have come in, and how busy this process is: once in a
-// while, whatever happens, and as frames come. One thread, the home's.
+// Tells the coordinator when pushes have come in, and how busy this process is: now and then,
+// as frames come and clocks close. One thread, the home's.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "actors/seam/shell_home.hpp"
 #include "policies/shard/ingress_core.hpp"
@@ -14,15 +15,27 @@ class arrival_reports {
  public:
   arrival_reports(shell_home& home, policies::ingress_core& core) : home_(home), core_(core) {}
 
-  // Before and after a frame is handled, and what was put off. What comes while this process
+  // As long as it lives a frame is handled, or what was put off. What comes while this process
   // works waits to be handled, and is not late for that: arrivals are told by a clock that
   // stands still meanwhile.
-  void work_begins() {
+  class work {
+   public:
+    explicit work(arrival_reports& of) : of_(of) { of_.begin(); }
+    ~work() { of_.end(); }
+    work(const work&) = delete;
+    work& operator=(const work&) = delete;
+
+   private:
+    arrival_reports& of_;
+  };
+
+ private:
+  void begin() {
     began_ = home_.record_now();
     if (first_ == 0) first_ = began_;
     core_.set_time(began_ - busy_ns_);
   }
-  void work_ends() {
+  void end() {
     const auto now = home_.record_now();
     busy_ns_ += std::max<std::int64_t>(0, now - began_);
     if (now < reported_at_ + pause_ns) return;
@@ -35,7 +48,6 @@ class arrival_reports {
                                      .pressure = home_.pressure()}});
   }
 
- private:
   static constexpr std::int64_t pause_ns = 200'000'000;  // as often as the launcher asks
 
   shell_home& home_;

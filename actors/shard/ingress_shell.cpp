@@ -102,19 +102,13 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
   return lease;
 }
 
-void ingress_shell::on_frame(frame_event& event) {
-  arrivals_.work_begins();
-  handle(event);
-  arrivals_.work_ends();
-}
-
 void ingress_shell::go_on() {
-  arrivals_.work_begins();
+  const arrival_reports::work work(arrivals_);
   core_.go_on();
-  arrivals_.work_ends();
 }
 
-void ingress_shell::handle(frame_event& event) {
+void ingress_shell::on_frame(frame_event& event) {
+  const arrival_reports::work work(arrivals_);
   const auto& header = event.header;
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);

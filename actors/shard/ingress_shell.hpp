@@ -127,7 +127,6 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void post_acks_soon() override { home_.before_progress(acks_); }
   void note_refusal(const policies::frame_tag& tag, policies::reply_code code) override;
   void go_on() override;  // the home's
-  void handle(frame_event& event);
   struct acks final : continuation {
     explicit acks(policies::ingress_core& core) : core_(core) {}
     void go_on() override { core_.post_acks(); }

@@ -31,7 +31,7 @@ constexpr const char* general = R"(tidegate - a parameter server
   tidegate top RUN_DIR
       show how a run goes on, second by second
   tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
-      say which worker the others wait for, and why
+      say which worker or shard a job waits for, and why
   tidegate view RUN_DIR [--address ADDRESS:PORT]
       show a run in a browser, while it goes on or after it
   tidegate logs RUN_DIR [PROCESS] [-f]
@@ -257,16 +257,18 @@ Exit codes: 0 they are listed; 1 there is no such folder; 2 bad usage.
 constexpr const char* why =
     R"(tidegate why RUN_DIR [--job JOB] [--last CLOCKS | --clock CLOCK] [--json]
 
-Says of each job which workers the others have waited for, how often and how long, whether they
-compute longer, call longer, or what they push arrives late, and how fast the job would be without.
+Says of each job which workers and shards it has waited for, how often and how long, why, and how
+fast the job would be without. Why: they were stopped, had no processor, had their memory on a disk,
+computed, called, or were busy for longer than others, or what they sent arrived late.
 It reads RUN_DIR/metrics.jsonl: of a run that goes on, or has ended.
 
   --job JOB          of this job alone
   --last CLOCKS      of so many of the last clocks, not of all
   --clock CLOCK      of the second in which this clock ended
   --json             a line of JSON for each job: job, workers, first_clock, last_clock, seconds,
-                     held_up_by (rank, because: computes, calls or arrives, comes_last,
-                     late_seconds, own_seconds, others_seconds, of_the_time, faster)
+                     held_up_by (rank or shard; because: stopped, starved, disk_faults, computes,
+                     calls, busy or arrives; comes_last, late_seconds, own_seconds,
+                     others_seconds, of_the_time, faster)
 
 Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 2 bad usage.
 )";

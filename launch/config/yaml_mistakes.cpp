@@ -40,6 +40,16 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Where a value or an item of a list begins, outside of brackets: behind "- " and the key
+// alone. Elsewhere a quote is a letter of a text that has begun before it.
+bool begins_value(std::string_view line, std::size_t at) {
+  auto before = trimmed(line.substr(0, at));
+  while (before.starts_with("- ")) before = trimmed(before.substr(1));
+  while (!before.empty() && is_blank(before.back())) before.remove_suffix(1);
+  return before.empty() ? line.substr(0, at).find('-') != std::string_view::npos
+                        : colon_of_key(before) == before.size() - 1;
+}
+
 // "name:value", which is a text and no key.
 bool lacks_blank(std::string_view line) {
   const auto colon = line.find(':');
@@ -170,6 +180,7 @@ class mistake_finder {
       if (colon_of_key(content.substr(text)) != std::string_view::npos)
         return take_line(indent + text, content.substr(text));
       levels_.push_back({.indent = indent + text, .is_item = true});
+      begin_block_text(indent, content.substr(text));
       return;
     }
     const auto colon = colon_of_key(content);
@@ -191,9 +202,7 @@ class mistake_finder {
   void take_value(std::size_t indent, std::string_view content, std::size_t colon) {
     const auto value = trimmed(content.substr(colon + 1));
     levels_.back().opens = value.empty() || value.front() == '&' || value.front() == '!';
-    is_block_text_ = value.starts_with('|') || value.starts_with('>');
-    block_text_key_ = indent;
-    block_text_indent_ = 0;
+    begin_block_text(indent, value);
     if (value.empty() || line_ > refused_at_ || is_block_text_ || value.front() == '"' ||
         value.front() == '\'')
       return;
@@ -205,6 +214,13 @@ class mistake_finder {
       likely_ = at(column + colon_of_key(value), "a second colon in the value of '" +
                                                      std::string(content.substr(0, colon)) +
                                                      "'; allowed: quotes around the value");
+  }
+
+  // If the value does: what is deeper than its key, or its item, is text.
+  void begin_block_text(std::size_t indent, std::string_view value) {
+    is_block_text_ = value.starts_with('|') || value.starts_with('>');
+    block_text_key_ = indent;
+    block_text_indent_ = 0;
   }
 
   // Looks whether a line may be indented so, and enters its level.
@@ -261,6 +277,10 @@ class mistake_finder {
       const char c = line[i];
       if (c == '#' && (i == 0 || is_blank(line[i - 1]))) return;
       const bool begins = begins_token(line, i);
+      // A file that a parser takes may have quotes anywhere in its texts.
+      if (quotes_may_go_on_ && brackets_.empty() && (c == '"' || c == '\'') &&
+          !begins_value(line, i))
+        continue;
       if ((c == '"' || c == '\'') && begins) {
         if (!take_quote(line, i, {.mark = c, .line = line_, .column = i, .indent = indent}))
           return;

@@ -170,7 +170,8 @@ std::vector<http_document> page_documents(const page_source& source) {
   std::vector<http_document> all;
   for (const auto& asset : page_assets()) all.push_back(asset_document(asset));
   const auto record = std::make_shared<record_of_source>(source);
-  const auto add = [&](const char* path, auto read, bool is_of_user = false) {
+  // Reasons, events and logs have what processes have written.
+  const auto add = [&](const char* path, auto read) {
     all.push_back({.path = path,
                    .read =
                        [record, read](const http_request& request) {
@@ -178,11 +179,11 @@ std::vector<http_document> page_documents(const page_source& source) {
                          return found ? read(request, *found)
                                       : refusal(http_unavailable, "the run has no folder yet");
                        },
-                   .is_of_user = is_of_user});
+                   .is_of_user = true});
   };
   add("/history.json", read_history);
   add("/events.json", read_events);
-  add("/log.json", read_log, true);
+  add("/log.json", read_log);
   add("/reasons.json", read_reasons);
   return all;
 }

@@ -1,5 +1,5 @@
 // What a page shows of the other files of a run folder, as lines of JSON without their ends:
-// events, the ends of logs, and which workers a job waits for. Each reads a bounded part of a
+// events, the ends of logs, and whom a job waits for. Each reads a bounded part of a
 // file, whatever its size. Any thread.
 #pragma once
 

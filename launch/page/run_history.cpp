@@ -55,7 +55,7 @@ void add_workers(const json& line, series_point& point) {
     point.calls += of.calls;
     point.waits += of.waits;
   }
-  // Some push comes last in each clock, and shards tell once in a second: where nobody's did,
+  // Some push comes last in each clock, and shards tell now and then: where nobody's did,
   // this line was written before they had told.
   const bool is_seen = std::any_of(workers.begin(), workers.end(),
                                    [](const worker_share& of) { return of.last > 0; });

@@ -70,7 +70,8 @@ exit_code view_run(const std::string& run_dir, const std::optional<endpoint>& ad
   const auto feed = std::make_shared<status_feed>(path);
   auto documents = page_documents({.run_dir = [path] { return path; }});
   documents.push_back({.path = "/status.json",
-                       .read = [feed](const http_request&) { return status_answer(*feed); }});
+                       .read = [feed](const http_request&) { return status_answer(*feed); },
+                       .is_of_user = true});
   const auto server = http_server::listen(at.host, at.port, "", std::move(documents));
   if (!server) return cannot_view(server.error().message());
   std::cout << "http://" << to_string(endpoint{.host = at.host, .port = (*server)->port()})

@@ -37,42 +37,54 @@ double seconds_in(const json& process, double all) {
   return process.contains("seconds") ? number_in(process, "seconds") : all;
 }
 
-// Lines of before have the share of clocks and the delay in each.
-double late_in(const json& worker) {
-  if (worker.contains("late")) return number_in(worker, "late");
-  return number_in(worker, "clocks_per_second") * number_in(worker, "comes_last") *
-         number_in(worker, "late_seconds");
+std::uint32_t index_in(const json& process, const char* key) {
+  constexpr double index_max = 1 << 20;
+  return static_cast<std::uint32_t>(std::clamp(number_in(process, key), 0.0, index_max));
+}
+
+std::uint64_t clock_in(const json& line) {
+  constexpr double clock_max = 1e15;
+  return static_cast<std::uint64_t>(
+      std::clamp(number_in(line, "clock_slowest"), 0.0, clock_max));
+}
+
+policies::worker_rates worker_in(const json& worker, double seconds) {
+  policies::worker_rates of{.rank = index_in(worker, "rank"),
+                            .seconds = seconds_in(worker, seconds),
+                            .clocks = number_in(worker, "clocks"),
+                            .clocks_per_second = number_in(worker, "clocks_per_second"),
+                            .computes = number_in(worker, "computes"),
+                            .calls = number_in(worker, "calls"),
+                            .waits = number_in(worker, "waits"),
+                            .credits = number_in(worker, "credits"),
+                            .pressure = pressure_in(worker),
+                            .comes_last = number_in(worker, "comes_last"),
+                            .late_seconds = number_in(worker, "late_seconds"),
+                            .late = number_in(worker, "late")};
+  if (worker.contains("late")) return of;
+  // Lines of before.
+  of.clocks = of.clocks_per_second * seconds;
+  of.late = of.clocks * of.comes_last * of.late_seconds;
+  return of;
 }
 
 // Lines of before have no shards, and less of workers.
 job_period period_in(const json& line) {
   policies::job_rates rates{.seconds = number_in(line, "seconds")};
   for (const auto& worker : line["workers"])
-    if (worker.is_object())
-      rates.workers.push_back({.rank = static_cast<std::uint32_t>(number_in(worker, "rank")),
-                               .seconds = seconds_in(worker, rates.seconds),
-                               .clocks_per_second = number_in(worker, "clocks_per_second"),
-                               .computes = number_in(worker, "computes"),
-                               .calls = number_in(worker, "calls"),
-                               .waits = number_in(worker, "waits"),
-                               .credits = number_in(worker, "credits"),
-                               .pressure = pressure_in(worker),
-                               .comes_last = number_in(worker, "comes_last"),
-                               .late_seconds = number_in(worker, "late_seconds"),
-                               .late = late_in(worker)});
+    if (worker.is_object()) rates.workers.push_back(worker_in(worker, rates.seconds));
   const auto shards = line.find("shards");
   if (shards != line.end() && shards->is_array())
     for (const auto& shard : *shards)
       if (shard.is_object())
-        rates.shards.push_back({.shard = static_cast<std::uint32_t>(number_in(shard, "shard")),
+        rates.shards.push_back({.shard = index_in(shard, "shard"),
                                 .seconds = seconds_in(shard, rates.seconds),
                                 .answers_last = number_in(shard, "answers_last"),
                                 .late_seconds = number_in(shard, "late_seconds"),
                                 .waits = number_in(shard, "waits"),
                                 .busy = number_in(shard, "busy"),
                                 .pressure = pressure_in(shard)});
-  auto of =
-      policies::period_of(static_cast<std::uint64_t>(number_in(line, "clock_slowest")), rates);
+  auto of = policies::period_of(clock_in(line), rates);
   of.epoch = number_in(line, "epoch");
   return of;
 }
@@ -122,8 +134,8 @@ std::string because_text(const held_up_by& of) {
   return of.kind == party::worker
              ? "it computes no longer than the others, and what it pushes arrives late: its "
                "link, or its host"
-             : "it is not busier than the others, and its answers arrive late: its link, or "
-               "its host";
+             : "it is not busier than the others, and its answers arrive late: its link, its "
+               "host, or its device";
 }
 
 const char* word_of(cause because) {

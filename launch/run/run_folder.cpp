@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/plan/run_paths.hpp"
@@ -197,9 +198,11 @@ runtime::status run_folder::record_cancelled(const std::string& job) const {
 }
 
 std::string last_lines(const std::string& path, std::size_t lines_max, std::int64_t bytes_max) {
-  const runtime::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return {};
-  const auto end = ::lseek(fd.get(), 0, SEEK_END);
+  const runtime::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat found {};
+  // A pipe of that name would be waited for.
+  if (!fd || ::fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+  const auto end = static_cast<std::int64_t>(found.st_size);
   const auto begin = end > bytes_max ? end - bytes_max : 0;
   std::string text(static_cast<std::size_t>(end - begin), '\0');
   const auto n = ::pread(fd.get(), text.data(), text.size(), begin);

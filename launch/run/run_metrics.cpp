@@ -48,6 +48,7 @@ json worker_json(const policies::worker_status& worker, const policies::worker_r
           {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
           {"samples_per_second", rounded(rates.samples_per_second, 10)},
           {"seconds", rounded(rates.seconds, 1e3)},
+          {"clocks", rates.clocks},
           {"computes", rounded(rates.computes, 1e3)},
           {"calls", rounded(rates.calls, 1e3)},
           {"waits", rounded(rates.waits, 1e3)},

@@ -85,7 +85,8 @@ runtime::expected<std::unique_ptr<run_monitor>> run_monitor::open(
                          return from->read_metrics(request.accept);
                        }});
   documents.push_back({.path = "/status.json",
-                       .read = [from](const http_request&) { return from->read_status(); }});
+                       .read = [from](const http_request&) { return from->read_status(); },
+                       .is_of_user = true});
   auto server = http_server::listen(spec.host, spec.port, key, std::move(documents));
   if (!server) return failed(server.error());
   opened->server_ = std::move(*server);

@@ -47,7 +47,18 @@ class account_book {
   explicit account_book(std::span<const job_period> periods) {
     for (const auto& period : periods) add(sums_, period);
     std::erase_if(sums_.workers, [](const auto& worker) { return worker.second.clocks <= 0; });
-    for (const auto& [rank, worker] : sums_.workers) clocks_ = std::max(clocks_, worker.clocks);
+    for (const auto& [rank, worker] : sums_.workers) {
+      clocks_ = std::max(clocks_, worker.clocks);
+      worker_clocks_ += worker.clocks;
+      const auto waits = worker.waits / worker.clocks;
+      waits_least_ = least_is_known_ ? std::min(waits_least_, waits) : waits;
+      least_is_known_ = true;
+    }
+    for (const auto& [shard, of] : sums_.shards) shards_are_compared_ |= of.last > 0;
+    waits_for_worker_ = std::ranges::any_of(sums_.workers, [this](const auto& worker) {
+      return worker.second.late >= held_up_least * sums_.seconds &&
+             late_for_worker(worker.first) >= held_up_least * sums_.seconds;
+    });
   }
 
   const job_period& sums() const noexcept { return sums_; }
@@ -69,44 +80,34 @@ class account_book {
   // too far ahead does.
   double late_for_worker(std::uint32_t rank) const {
     const auto at = sums_.workers.find(rank);
-    if (at == sums_.workers.end()) return 0;
-    return std::min(at->second.late, waited_by_others(rank));
+    return at == sums_.workers.end() ? 0 : std::min(at->second.late, waited_by_others(rank));
   }
-  // Of what workers see the mean counts; of one shard alone they see nothing, so that its own
-  // word does. Nothing is later than the worker that waits least has waited: who comes last
-  // waits for shards alone.
+  // Nothing is later than the worker that waits least has waited: who comes last waits for
+  // shards alone.
   double late_for_shard(std::uint32_t shard) const {
     const auto at = sums_.shards.find(shard);
-    if (at == sums_.shards.end() || sums_.workers.empty()) return 0;
-    const auto& of = at->second;
-    const auto seen = seen_of(shard);
-    const auto busy = of.busy >= busy_least * sums_.seconds ? of.busy : 0;
-    const auto own = std::max(
-        {of.pressure.stopped, of.pressure.starved, sums_.shards.size() == 1 ? busy : 0});
-    double waits = sums_.seconds;
-    for (const auto& [rank, worker] : sums_.workers) waits = std::min(waits, worker.waits);
-    return std::min(std::max(seen, own), waits);
+    if (at == sums_.shards.end() || !least_is_known_) return 0;
+    return std::min(delay_of(at->second), clocks_ * waits_least_);
+  }
+  // What workers saw, or, where they see no difference, as of one shard alone and behind
+  // aggregators, what the shard says of itself.
+  double delay_of(const shard_account& of) const {
+    if (!shards_are_compared_) {
+      const auto busy = of.busy >= busy_least * sums_.seconds ? of.busy : 0;
+      return std::max({of.pressure.stopped, of.pressure.starved, busy});
+    }
+    const auto seen = clocks_ * of.late / worker_clocks_;
+    if (!waits_for_worker_) return seen;
+    // A worker that is late everywhere may be later here than elsewhere, by which this shard
+    // waits longer than others, and answers later.
+    double others = of.waits;
+    for (const auto& [shard, each] : sums_.shards) others = std::min(others, each.waits);
+    return seen - (of.waits - others);
   }
   double late_for_others(party kind, std::uint32_t number) const {
     if (kind == party::worker)
       return of_others(sums_.workers, number, [](const auto& of) { return of.late; });
-    return of_others(sums_.shards, number, [this](const auto& of) {
-      return of.late / static_cast<double>(sums_.workers.size());
-    });
-  }
-  // What workers saw of its delay. A worker that is late everywhere may be later here than
-  // elsewhere, by which this shard waits longer than others, and answers later.
-  double seen_of(std::uint32_t shard) const {
-    const auto& of = sums_.shards.at(shard);
-    const auto seen = of.late / static_cast<double>(sums_.workers.size());
-    const bool waits_for_worker =
-        std::ranges::any_of(sums_.workers, [this](const auto& worker) {
-          return late_for_worker(worker.first) >= held_up_least * sums_.seconds;
-        });
-    if (!waits_for_worker) return seen;
-    const auto others =
-        of_others(sums_.shards, shard, [](const auto& each) { return each.waits; });
-    return seen - std::max(0.0, of.waits - others);
+    return of_others(sums_.shards, number, [this](const auto& of) { return delay_of(of); });
   }
   double waited_by_others(std::uint32_t rank) const {
     const auto& own = sums_.workers.at(rank);
@@ -170,10 +171,9 @@ class account_book {
   held_up_by of_shard(std::uint32_t shard) const {
     const auto& own = sums_.shards.at(shard);
     const auto clocks = [this](const shard_account&) { return clocks_; };
-    const auto of_workers = clocks_ * static_cast<double>(sums_.workers.size());
     held_up_by of{.kind = party::shard,
                   .number = shard,
-                  .comes_last = own.last / of_workers,
+                  .comes_last = own.last / worker_clocks_,
                   .late_seconds = late_for_shard(shard) / clocks_};
     auto why = by_pressure(sums_.shards, shard, of.late_seconds, clocks);
     if (why.because == cause::arrives) {
@@ -195,7 +195,12 @@ class account_book {
   }
 
   job_period sums_;
-  double clocks_ = 0;  // of the fastest worker
+  double clocks_ = 0;         // of the fastest worker
+  double worker_clocks_ = 0;  // of all together
+  double waits_least_ = 0;    // a clock, of the worker that waits least
+  bool least_is_known_ = false;
+  bool shards_are_compared_ = false;  // by workers
+  bool waits_for_worker_ = false;     // that is late at all shards
 };
 
 // What comes late for no reason of its own, the link of a shard or of a worker, makes others
@@ -224,21 +229,21 @@ job_period period_of(std::uint64_t clock, const job_rates& rates) {
   double clocks = 0;
   for (const auto& worker : rates.workers) {
     auto& to = of.workers[worker.rank];
-    to.clocks = worker.clocks_per_second * rates.seconds;
+    to.clocks = worker.clocks;
     to.computes = worker.computes * worker.seconds;
     to.calls = worker.calls * worker.seconds;
     to.waits = worker.waits * worker.seconds;
     to.credits = worker.credits * worker.seconds;
     to.pressure = account_of(worker.pressure, worker.seconds);
     to.last = worker.comes_last * to.clocks;
-    to.late = worker.late * rates.seconds;
+    to.late = worker.late;
     clocks += to.clocks;
   }
   for (const auto& shard : rates.shards) {
     auto& to = of.shards[shard.shard];
     to.last = shard.answers_last * clocks;
     to.late = to.last * shard.late_seconds;
-    to.waits = shard.waits * rates.seconds;
+    to.waits = shard.waits;
     to.busy = shard.busy * shard.seconds;
     to.pressure = account_of(shard.pressure, shard.seconds);
   }

@@ -22,19 +22,13 @@ bool has_reported(const worker_status& worker) {
   return worker.times.elapsed_ns > 0;
 }
 
-bool goes_on(const process_pressure& before, const process_pressure& now) {
-  return before.stopped_ns <= now.stopped_ns && before.starved_ns <= now.starved_ns &&
-         before.disk_faults <= now.disk_faults;
-}
-
 bool goes_on(const rank_arrivals& before, const rank_arrivals& now) {
   return before.clocks <= now.clocks && before.last <= now.last &&
          before.late_ns <= now.late_ns;
 }
 
 bool goes_on(const shard_times& before, const shard_times& now) {
-  return before.elapsed_ns < now.elapsed_ns && before.busy_ns <= now.busy_ns &&
-         goes_on(before.pressure, now.pressure);
+  return before.elapsed_ns < now.elapsed_ns && before.busy_ns <= now.busy_ns;
 }
 
 // Returns true if `before` is of the same process, and nothing has begun anew since.
@@ -45,7 +39,6 @@ bool goes_on(const worker_status& before, const worker_status& now) {
          before.times.call_ns <= now.times.call_ns &&
          before.times.wait_ns <= now.times.wait_ns &&
          before.times.credit_ns <= now.times.credit_ns &&
-         goes_on(before.times.pressure, now.times.pressure) &&
          before.least_late_ns <= now.least_late_ns && goes_on(before.arrivals, now.arrivals);
 }
 
@@ -53,12 +46,16 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::uint64_t more(std::uint64_t before, std::uint64_t now) {
+  return now - std::min(before, now);
+}
+
 // `elapsed`: nanoseconds between the two.
 pressure_rates rates_of(const process_pressure& before, const process_pressure& now,
                         std::uint64_t elapsed) {
-  return {.stopped = std::min(share(now.stopped_ns - before.stopped_ns, elapsed), 1.0),
-          .starved = std::min(share(now.starved_ns - before.starved_ns, elapsed), 1.0),
-          .disk_faults = share(now.disk_faults - before.disk_faults, elapsed) / ns};
+  return {.stopped = std::min(share(more(before.stopped_ns, now.stopped_ns), elapsed), 1.0),
+          .starved = std::min(share(more(before.starved_ns, now.starved_ns), elapsed), 1.0),
+          .disk_faults = share(more(before.disk_faults, now.disk_faults), elapsed) / ns};
 }
 
 }  // namespace
@@ -109,7 +106,8 @@ worker_rates rate_window::rates_of(const worker_status& now) const {
     if (before == nullptr || !goes_on(*before, now) || &sample == &samples_.back()) continue;
     const auto seconds = static_cast<double>(samples_.back().at - sample.at) * ns;
     if (seconds <= 0) break;
-    of.clocks_per_second = static_cast<double>(now.clock - before->clock) / seconds;
+    of.clocks = static_cast<double>(now.clock - before->clock);
+    of.clocks_per_second = of.clocks / seconds;
     of.samples_per_second = static_cast<double>(now.samples - before->samples) / seconds;
     const auto elapsed = now.times.elapsed_ns - before->times.elapsed_ns;
     const auto calls = now.times.call_ns - before->times.call_ns;
@@ -124,7 +122,7 @@ worker_rates rate_window::rates_of(const worker_status& now) const {
     const auto last = now.arrivals.last - before->arrivals.last;
     of.comes_last = share(last, now.arrivals.clocks - before->arrivals.clocks);
     of.late_seconds = share(now.arrivals.late_ns - before->arrivals.late_ns, last) * ns;
-    of.late = static_cast<double>(now.least_late_ns - before->least_late_ns) * ns / seconds;
+    of.late = static_cast<double>(now.least_late_ns - before->least_late_ns) * ns;
     break;
   }
   return of;
@@ -141,7 +139,8 @@ shard_rates rate_window::rates_of_shard(std::size_t shard) const {
   for (const auto& sample : samples_) {
     const auto before = answers(sample);
     const auto now = answers(newest);
-    if (&sample == &newest || !goes_on(before, now)) continue;
+    // A coordinator that has come back has heard no answers at first.
+    if (&sample == &newest || sample.answers.empty() || !goes_on(before, now)) continue;
     of.answers_last = share(now.last - before.last, now.clocks - before.clocks);
     of.late_seconds = share(now.late_ns - before.late_ns, now.last - before.last) * ns;
     break;
@@ -151,8 +150,7 @@ shard_rates rate_window::rates_of_shard(std::size_t shard) const {
   };
   for (const auto& sample : samples_) {
     if (&sample == &newest || waited(sample) > waited(newest)) continue;
-    of.waits = share(waited(newest) - waited(sample),
-                     static_cast<std::uint64_t>(newest.at - sample.at));
+    of.waits = static_cast<double>(waited(newest) - waited(sample)) * ns;
     break;
   }
   for (const auto& sample : samples_) {

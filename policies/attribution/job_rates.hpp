@@ -24,6 +24,7 @@ struct worker_rates {
   // That shares are of: what the worker has told of in the window, which is no more than whole
   // clocks.
   double seconds = 0;
+  double clocks = 0;  // that it has ended in the window, as far as that is known
   double clocks_per_second = 0;
   double samples_per_second = 0;
   double computes = 0;
@@ -35,7 +36,7 @@ struct worker_rates {
   // average then.
   double comes_last = 0;
   double late_seconds = 0;
-  double late = 0;  // seconds a second, as worker_status::least_late_ns
+  double late = 0;  // seconds in the window, as worker_status::least_late_ns
 };
 
 // Of a shard, as the job's workers and its process saw it. All 0 where nothing is known.
@@ -46,7 +47,7 @@ struct shard_rates {
   // then; of one shard alone, none.
   double answers_last = 0;
   double late_seconds = 0;
-  double waits = 0;  // seconds a second: for workers that came last
+  double waits = 0;  // seconds in the window: for workers that came last
   double busy = 0;   // share of the time of its process
   pressure_rates pressure;
 };

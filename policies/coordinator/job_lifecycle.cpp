@@ -91,9 +91,11 @@ void job_lifecycle::close_below(const job_record& job, coordinator_effects& out)
 
 namespace {
 
-// Workers tell sums, which begin anew with a process.
+// Workers tell sums, which begin anew with a process. What was before this coordinator, or
+// before the first word of a worker, is not known to be of now.
 void add_answers(job_record& job, std::span<const rank_arrivals> before,
                  std::span<const rank_arrivals> now) {
+  if (before.empty()) return;
   if (job.answers.size() < now.size()) job.answers.resize(now.size());
   for (std::size_t shard = 0; shard < now.size(); ++shard) {
     auto from = shard < before.size() ? before[shard] : rank_arrivals();
@@ -141,17 +143,16 @@ void job_lifecycle::add_arrivals(job_record& job, std::int64_t now, const std::s
   };
   for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
     if (sees(rank)) add(job.workers[rank].arrivals, from.ranks[rank]);
-  const auto tellers = job.aggregators.empty() ? state_.shards.size() : job.aggregators.size();
-  job.late_ns.resize(tellers);
-  for (std::uint32_t teller = 0; teller < tellers; ++teller) {
-    const bool is_it = job.aggregators.empty()
-                           ? state_.replicas[teller].primary_address() == reporter
-                           : teller == at;
-    if (!is_it) continue;
-    job.late_ns[teller].resize(job.workers.size());
+  if (at != no_aggregator) {
+    // Each worker has one, and is late there or nowhere.
+    job.late_at_aggregators.resize(job.workers.size());
     for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
-      if (sees(rank)) job.late_ns[teller][rank] += from.ranks[rank].late_ns;
+      if (sees(rank)) job.late_at_aggregators[rank] += from.ranks[rank].late_ns;
   }
+  for (std::uint32_t shard = 0; shard < state_.shards.size() && job.aggregators.empty();
+       ++shard)
+    if (state_.replicas[shard].primary_address() == reporter)
+      job.late.tell(shard, from.ranks, sees);
   if (!sees(from.latest.rank)) return;
   if (from.latest.late_ns < job.latest.late_ns && now < job.latest_at + latest_ns) return;
   job.latest = from.latest;

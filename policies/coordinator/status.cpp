@@ -1,7 +1,5 @@
 // What the coordinator tells of itself.
 #include <algorithm>
-#include <numeric>
-#include <optional>
 #include <vector>
 
 #include "policies/consistency/consistency.hpp"
@@ -17,16 +15,9 @@ namespace {
 using coordination::job_record;
 using coordination::worker_state;
 
-// Of an aggregator that is not the worker's nothing is known.
 std::uint64_t least_late(const job_record& job, std::uint32_t rank) {
-  const auto teller = job.sums.of_worker.empty() ? no_aggregator : job.sums.of_worker[rank];
-  std::optional<std::uint64_t> least;
-  for (std::uint32_t at = 0; at < job.late_ns.size(); ++at) {
-    const auto& ranks = job.late_ns[at];
-    if (rank >= ranks.size() || (!job.aggregators.empty() && at != teller)) continue;
-    least = std::min(least.value_or(ranks[rank]), ranks[rank]);
-  }
-  return least.value_or(0);
+  if (job.aggregators.empty()) return job.late.least_late_ns(rank);
+  return rank < job.late_at_aggregators.size() ? job.late_at_aggregators[rank] : 0;
 }
 
 void sum_up(const job_record& job, job_status& shown) {
@@ -106,8 +97,9 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     if (now < job.latest_at + told_ns) shown.latest = job.latest;
     shown.workers = job.wanted;
     shown.answers = job.answers;
-    for (const auto& ranks : job.late_ns)
-      shown.waited_ns.push_back(std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0}));
+    for (std::size_t shard = 0; shard < state_.shards.size() && job.aggregators.empty();
+         ++shard)
+      shown.waited_ns.push_back(job.late.waited_ns(shard));
     shown.changes = job.changes;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -39,9 +40,9 @@ std::shared_ptr<stall_watch> stall_watch::of_process() {
 void stall_watch::look() {
   const auto now = steady_now();
   const auto starved = starved_ns_of_thread();
-  if (looked_at_ != 0) {
+  if (looked_at_ != 0 && starved && starved_ns_) {
     const auto late = now - looked_at_ - std::chrono::nanoseconds(pause).count() -
-                      static_cast<std::int64_t>(starved - starved_ns_);
+                      static_cast<std::int64_t>(*starved - *starved_ns_);
     if (late >= late_least_ns)
       stopped_ns_.fetch_add(static_cast<std::uint64_t>(late), std::memory_order_relaxed);
   }
@@ -49,19 +50,24 @@ void stall_watch::look() {
   starved_ns_ = starved;
 }
 
-// "CPU_NS DELAY_NS SLICES". The file is of the thread that opened it.
-std::uint64_t starved_ns_of_thread() noexcept {
-  thread_local const unique_fd file(
-      ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+// "CPU_NS DELAY_NS SLICES". The file is of the thread that opened it, which a fork leaves
+// behind.
+std::optional<std::uint64_t> starved_ns_of_thread() noexcept {
+  constexpr auto open_own = [] {
+    return unique_fd(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  };
+  thread_local auto file = open_own();
+  thread_local auto forks = fork_count();
+  if (std::exchange(forks, fork_count()) != fork_count()) file = open_own();
   char text[96];
   const auto bytes = file ? ::pread(file.get(), text, sizeof text, 0) : -1;
-  if (bytes <= 0) return 0;
+  if (bytes <= 0) return std::nullopt;
   const std::string_view line(text, static_cast<std::size_t>(bytes));
   const auto begin = line.find(' ');
+  if (begin == std::string_view::npos) return std::nullopt;
   std::uint64_t delay = 0;
-  if (begin == std::string_view::npos) return 0;
-  std::from_chars(line.data() + begin + 1, line.data() + line.size(), delay);
-  return delay;
+  const auto read = std::from_chars(line.data() + begin + 1, line.data() + line.size(), delay);
+  return read.ec == std::errc() ? std::optional(delay) : std::nullopt;
 }
 
 std::uint64_t disk_faults_of_process() noexcept {

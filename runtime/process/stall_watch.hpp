@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "runtime/base/periodic_thread.hpp"
 
@@ -33,14 +34,14 @@ class stall_watch {
   void look();
 
   std::atomic<std::uint64_t> stopped_ns_{0};
-  std::int64_t looked_at_ = 0;    // of the thread, as the next
-  std::uint64_t starved_ns_ = 0;  // then
-  periodic_thread thread_;        // last: it uses all of the above
+  std::int64_t looked_at_ = 0;               // of the thread, as the next
+  std::optional<std::uint64_t> starved_ns_;  // then
+  periodic_thread thread_;                   // last: it uses all of the above
 };
 
 // Returns for how long the calling thread has been ready to run without a processor, in
-// nanoseconds, since it began; 0 where the kernel does not say. Takes some microseconds.
-std::uint64_t starved_ns_of_thread() noexcept;
+// nanoseconds, since it began; nothing where the kernel does not say. Takes some microseconds.
+std::optional<std::uint64_t> starved_ns_of_thread() noexcept;
 
 // Returns how many page faults of this process had to read a disk.
 std::uint64_t disk_faults_of_process() noexcept;

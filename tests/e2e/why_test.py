@@ -59,7 +59,7 @@ class Why(ClusterTest):
         run = self.launch(self.yaml(1200, {"factor": 10, "from": 100, "until": 200}))
         self.assertEqual(run.wait(90), 0, run.account())
         self.assertEqual(self.worst(run, "--clock", 150)["rank"], SLOW)
-        # Shards tell once in a second who came last: what ends at clock 200 is told by clock 600.
+        # Lines are of a second, and shards tell within another: what ends at clock 200 is told by clock 600.
         last = json.loads(self.tidegate("why", run.run_dir, "--json", "--last", 600))
         self.assertNotIn(SLOW, [worker["rank"] for worker in last["held_up_by"]], last)
 

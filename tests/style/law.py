@@ -6,7 +6,7 @@ BASE = "runtime/base"
 TRANSPORT = [BASE, "runtime/memory", "runtime/transport"]
 # What every role of policies/ builds on.
 COMMON = [f"policies/{folder}" for folder in
-          ("model", "placement", "checkpoint", "protocol", "consistency", "supervision", "sending")]
+          ("model", "placement", "checkpoint", "protocol", "consistency", "supervision", "sending", "attribution")]
 
 # Folder -> the folders that it may include. The longest prefix of a path decides which row it obeys.
 PROJECT = {
@@ -89,7 +89,7 @@ PROJECT = {
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
     "launch/agents": [BASE, "runtime/process", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
-    "launch/run": [BASE, "policies/attribution", "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
+    "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents", "launch/monitor"],
     # What answers HTTP requests of a run, and `tidegate top`.

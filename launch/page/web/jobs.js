@@ -83,7 +83,7 @@ export function drawReasons(jobs) {
       lines.push(element("p", {className: "quiet", textContent: `and ${reasons.length - 3} more hold it up: tidegate why`}));
     if (reasons.length === 0)
       lines.push(element("p", {className: "reason"}, element("span", {className: "mark good", textContent: "✓"}),
-        element("span", {}, element("strong", {textContent: `${job}: `}), "no worker holds it up, ",
+        element("span", {}, element("strong", {textContent: `${job}: `}), "nobody holds it up, no worker and no shard, ",
           element("span", {className: "quiet", textContent: over}))));
   }
   const place = byId("reasons");

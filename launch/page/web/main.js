@@ -35,7 +35,8 @@ const note = (id, text) => setText(byId(id), text);
 const lateRanks = () => new Set(run.reasons.find((reason) => reason.job === run.chosen)?.ranks ?? []);
 
 function lateProcesses() {
-  return new Set(run.reasons.flatMap(({job, ranks}) => ranks.map((rank) => `worker-${job}-${rank}`)));
+  return new Set(run.reasons.flatMap(({job, ranks, shards}) =>
+    [...ranks.map((rank) => `worker-${job}-${rank}`), ...shards.map((shard) => `shard-${shard}`)]));
 }
 
 // Those that hold the job up stand out; the others stay in the background.
@@ -90,10 +91,16 @@ function drawShares(times, marks) {
     : `; eight in ten of them wait ${percent(columns.waits_low.at(-1))} to ${percent(columns.waits_high.at(-1))} of their time`));
 }
 
+// Of a job that has told nothing yet: not what another job has told.
+function clearSeries() {
+  for (const chart of [charts.speed, charts.metric, charts.shares, charts.late, charts.clock]) chart.show([], [], [], "nothing yet");
+  for (const id of ["speed-note", "metric-note", "shares-note", "late-note", "clock-note"]) note(id, "nothing is known of this job yet");
+}
+
 function drawSeries() {
   const {series} = run;
   const marks = events.marks;
-  if (!series || series.isEmpty) return;
+  if (!series || series.isEmpty) return clearSeries();
   const {times} = series;
   drawSpeed(times, marks);
   drawMetric(times, marks);

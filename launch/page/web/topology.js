@@ -32,7 +32,7 @@ function stateOf(process, live, jobs, late, hasEnded) {
     if (late.has(process.name) && live.has(process.name)) return "late";
     if (live.has(process.name)) return member && !member.joined ? "starting" : "up";
   }
-  if (live.has(process.name)) return "up";
+  if (live.has(process.name)) return late.has(process.name) ? "late" : "up";
   return hasEnded ? "ended" : "gone";
 }
 

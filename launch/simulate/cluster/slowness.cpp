@@ -185,12 +185,13 @@ void slowness::expect_the_cause() const {
 
 // The first periods are of workers that begin.
 void slowness::judge() {
-  if (!settled_) return;
+  if (!settled_ || periods_.size() < 3 || (plan_.kind != slow_kind::none && !known_))
+    return world_.check.fail("attribution", "the job has ended before it could be looked at");
   const auto first = *settled_ + period_least;
   const auto last = world_.time.now();
   if (plan_.kind == slow_kind::none) return expect_nobody(first, last);
   expect_nobody(first, began_ ? *began_ - period_least : first);
-  if (known_) expect_the_cause();
+  expect_the_cause();
 }
 
 }  // namespace tidegate::sim

@@ -15,6 +15,7 @@
 #include "actors/client/worker_shell.hpp"
 #include "launch/simulate/cluster/cluster_member.hpp"
 #include "launch/simulate/cluster/frame_process.hpp"
+#include "launch/simulate/cluster/session_times.hpp"
 #include "launch/simulate/cluster/worker_keeping.hpp"
 #include "launch/simulate/cluster/worker_tables.hpp"
 #include "policies/protocol/double_buffer.hpp"
@@ -77,7 +78,6 @@ class worker final : public frame_process,
   // Until a push of this clock is within the credits.
   void await_room(std::function<void()> then);
   void tell_progress();
-  policies::worker_progress progress_now() const;
   void end();
   void finish();
   void give_up(const std::string& why);
@@ -90,9 +90,6 @@ class worker final : public frame_process,
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t) override {}
   void progressed() override {}
-  void answered(std::span<const policies::rank_arrivals> shards) override {
-    answers_.assign(shards.begin(), shards.end());
-  }
   void failed(const runtime::status& why) override;
 
   void placed(const runtime::frame_header& header) override;
@@ -120,10 +117,7 @@ class worker final : public frame_process,
   std::map<policies::operation, callback> operations_;
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
-  nanoseconds moves_since_ = 0;  // when it first pushed; 0: not yet
-  nanoseconds computed_ns_ = 0;  // since then, as the next
-  nanoseconds credit_ns_ = 0;
-  std::vector<policies::rank_arrivals> answers_;
+  session_times times_;
   std::string reason_;  // to give up when the operation under way has ended
   bool ended_ = false;
 };

@@ -125,22 +125,9 @@ void worker::compute() {
   if (world_.slow) takes = world_.slow->computes(rank_, clock_, takes);
   const auto began = local_now();
   later(takes, [this, began] {
-    computed_ns_ += local_now() - began;
+    times_.computed(local_now() - began);
     if (!ended_) await_room([this] { write_and_push(); });
   });
-}
-
-// As a session does: from its first push on.
-policies::worker_progress worker::progress_now() const {
-  policies::worker_progress report;
-  report.clock = clock_;
-  const auto elapsed = local_now() - moves_since_;
-  report.times = {.elapsed_ns = static_cast<std::uint64_t>(elapsed),
-                  .wait_ns = static_cast<std::uint64_t>(elapsed - computed_ns_),
-                  .credit_ns = static_cast<std::uint64_t>(credit_ns_),
-                  .pressure = pressure_of_process()};
-  report.answers = answers_;
-  return report;
 }
 
 // Follows from rank and clock alone, as gradients do: who comes back does the same again.
@@ -178,10 +165,7 @@ void worker::keep() {
 }
 
 void worker::write_and_push() {
-  if (moves_since_ == 0) {
-    moves_since_ = local_now();
-    computed_ns_ = credit_ns_ = 0;
-  }
+  times_.pushes(local_now());
   const auto rate = rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
   // What waits for its pushes keeps before them.
   const bool late = script_.way == worker_way::overlapped && holds_;
@@ -259,7 +243,7 @@ void worker::await_room(std::function<void()> then) {
   begin([](auto& core, auto op, auto& out) { return core.room(op, out); },
         [this, then = std::move(then), began = local_now()](reply_code code) {
           if (ended_) return;
-          credit_ns_ += local_now() - began;
+          times_.waited_for_credits(local_now() - began);
           if (code != reply_code::ok) return give_up("room: " + std::string(to_string(code)));
           then();
         });
@@ -270,8 +254,9 @@ void worker::tell_progress() {
   if (!session_.report_is_due(local_now(), false)) return;
   process::ask<coordinator_process>(
       coordinator(),
-      [job = spec_.name, rank = rank_, report = progress_now()](coordinator_process& to,
-                                                                const answer_to& reply) {
+      [job = spec_.name, rank = rank_,
+       report = times_.report(local_now(), clock_, pressure_of_process(), shell_->answers())](
+          coordinator_process& to, const answer_to& reply) {
         to.progress(job, rank, report);
         reply({});
       },

@@ -27,6 +27,7 @@ struct second {
       job.members.push_back({.rank = rank, .incarnation = 1, .clock = clock});
       rates.workers.push_back({.rank = rank,
                                .seconds = 1,
+                               .clocks = 50,
                                .clocks_per_second = 50,
                                .computes = 0.9,
                                .calls = 0.05,
@@ -42,7 +43,7 @@ struct second {
     rates.clocks_per_second = clocks;
     for (auto& of : rates.workers) {
       const double whole = 1 / clocks;
-      of.clocks_per_second = clocks;
+      of.clocks_per_second = of.clocks = clocks;
       of.computes = 0.018 / whole;
       of.calls = 0.001 / whole;
       of.waits = 1 - of.computes - of.calls;

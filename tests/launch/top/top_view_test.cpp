@@ -28,7 +28,7 @@ run_view slow_worker(std::uint32_t workers = 4) {
   job.clocks_total = 600;
   job.samples = 1;
   job.loss = 0.25;
-  job_rates rates{.seconds = 5, .clocks_per_second = 20, .samples_per_second = 2433};
+  policies::job_rates rates{.seconds = 5, .clocks_per_second = 20, .samples_per_second = 2433};
   std::vector<live_process> processes{{.name = {process_role::coordinator, "", 0}},
                                       {.name = {process_role::shard, "", 0}}};
   for (std::uint32_t rank = 0; rank < workers; ++rank) {

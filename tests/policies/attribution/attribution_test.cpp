@@ -18,6 +18,7 @@ struct second {
     for (std::uint32_t rank = 0; rank < 4; ++rank)
       rates.workers.push_back({.rank = rank,
                                .seconds = 1,
+                               .clocks = 20,
                                .clocks_per_second = 20,
                                .computes = 0.9,
                                .waits = 0.1,
@@ -169,6 +170,40 @@ TEST(attribution, a_shard_alone_is_known_by_what_it_says) {
   EXPECT_TRUE(alone.held_up().empty()) << "it rests for most of the time";
   alone.shard(0).busy = 0.8;
   EXPECT_EQ(alone.only().because, cause::busy);
+}
+
+TEST(attribution, shards_that_are_starved_alike_are_not_named) {
+  auto alike = second().late_shard(0);
+  for (auto& each : alike.rates.shards) {
+    each.answers_last = 0.5;
+    each.late_seconds = 0.0005;
+    each.pressure.starved = 0.2;
+  }
+  EXPECT_TRUE(alike.held_up().empty());
+  for (auto& each : alike.rates.shards) each.answers_last = each.late_seconds = 0;
+  EXPECT_TRUE(alike.held_up().empty()) << "behind aggregators, likewise";
+  alike.shard(1).pressure.starved = 0.45;
+  EXPECT_EQ(alike.only().number, 1U);
+}
+
+TEST(attribution, a_shard_that_answers_nobody_of_the_job_is_not_named) {
+  auto other = second().late_shard(0);
+  for (auto& each : other.rates.shards) each.late_seconds = 0.0005;
+  other.shard(1).answers_last = 0;
+  other.shard(1).pressure.stopped = 0.4;
+  EXPECT_TRUE(other.held_up().empty());
+}
+
+TEST(attribution, a_worker_that_joined_late_hides_no_shard) {
+  std::vector<job_period> periods;
+  for (int i = 0; i < 10; ++i) {
+    periods.push_back(period_of(20, second().late_shard(1).rates));
+    if (i < 9) periods.back().workers.erase(3);
+  }
+  const auto all = held_up(periods);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].number, 1U);
+  EXPECT_GT(all[0].faster, 1.5);
 }
 
 TEST(attribution, a_worker_that_is_waited_for_hides_no_shard) {

@@ -45,7 +45,9 @@ TEST(rate_window, of_the_last_seconds) {
   EXPECT_NEAR(last.waits, 0.2, 1e-3);
   EXPECT_NEAR(last.comes_last, 0.5, 1e-3);
   EXPECT_NEAR(last.late_seconds, 0.001, 1e-9);
-  EXPECT_NEAR(last.late, 0.05, 1e-9) << "half of 100 clocks a second, by a millisecond";
+  EXPECT_NEAR(last.late, 0.05 * rates.seconds, 1e-9)
+      << "half of 100 clocks a second, by a millisecond";
+  EXPECT_NEAR(last.clocks, 100 * rates.seconds, 1e-9);
   EXPECT_EQ(rates.workers[0].comes_last, 0);
 }
 
