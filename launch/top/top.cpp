@@ -31,16 +31,20 @@ constexpr int key_wait_ms = 200;
 constexpr std::int64_t metrics_bytes = 4 * 1024 * 1024;  // of the end of the file
 constexpr std::size_t seconds_looked_at = 30;            // of each job
 
-std::vector<std::string> reasons(const std::string& run_dir, std::size_t jobs) {
+void read_reasons(const std::string& run_dir, std::size_t jobs, top_content& to) {
+  to.reasons.clear();
+  to.late_shards.clear();
   std::istringstream lines(
       last_lines(run_dir + "/metrics.jsonl", seconds_looked_at * jobs, metrics_bytes));
   metrics_record record;
-  std::vector<std::string> found;
-  if (!record.read(lines).ok()) return found;
+  if (!record.read(lines).ok()) return;
   for (const auto& job : record.jobs())
     if (const auto of = record.attribute(job, {}))
-      for (const auto& each : of->held_up) found.push_back("job " + job + ": " + to_text(each));
-  return found;
+      for (const auto& each : of->held_up) {
+        to.reasons.push_back("job " + job + ": " + to_text(each));
+        if (each.kind == policies::held_up_by::party::shard)
+          to.late_shards.push_back(each.number);
+      }
 }
 
 std::vector<std::string> events(const std::string& run_dir, std::size_t most) {
@@ -107,7 +111,7 @@ runtime::expected<std::optional<std::string>> draw_until_end(const std::string& 
     if (status) {
       if (clock::now() >= look_again_at) {
         look_again_at = clock::now() + pause_between_questions;
-        content.reasons = reasons(run_dir, jobs_of(**status));
+        read_reasons(run_dir, jobs_of(**status), content);
         content.events = events(run_dir, screen.rows);
       }
       content.status = **status;

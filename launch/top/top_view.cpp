@@ -12,6 +12,8 @@
 #include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
+#include "launch/top/shard_rows.hpp"
+#include "launch/top/table_cells.hpp"
 #include "launch/top/worker_rows.hpp"
 
 namespace tidegate::launch {
@@ -22,15 +24,9 @@ using json = nlohmann::json;
 
 constexpr std::size_t bar_columns_least = 8;
 constexpr std::size_t bar_columns_wanted = 26;  // the length of its legend
-constexpr std::size_t bar_columns_most = 60;
-constexpr std::size_t gap = 2;
 constexpr double stale_seconds = 3;
 // Which are shown, in a third of the rows at most that jobs leave.
 constexpr std::size_t events_most = 5;
-
-std::string percent(double share) {
-  return number_text("%.0f%%", 100 * share);
-}
 
 // A column of the table of workers, beside the bar.
 struct column {
@@ -46,8 +42,7 @@ const std::vector<column>& columns() {
       {"rank", 4, true, [](const worker_row& row) { return std::to_string(row.rank); }},
       {"last", 5, true, [](const worker_row& row) { return percent(row.last); }},
       {"clock", 8, true, [](const worker_row& row) { return std::to_string(row.clock); }},
-      {"late", 9, true,
-       [](const worker_row& row) { return number_text("%.1f ms", 1e3 * row.late); }},
+      {"late", 9, true, [](const worker_row& row) { return milliseconds(row.late); }},
       {"samples/s", 10, true,
        [](const worker_row& row) {
          return grouped(static_cast<std::uint64_t>(std::max(0.0, row.samples)));
@@ -59,12 +54,6 @@ const std::vector<column>& columns() {
        [](const worker_row& row) { return std::to_string(row.incarnation); }},
   };
   return all;
-}
-
-std::string fitted(const std::string& text, std::size_t width, bool to_the_right) {
-  if (text.size() >= width) return text.substr(0, width);
-  const std::string blanks(width - text.size(), ' ');
-  return to_the_right ? blanks + text : text + blanks;
 }
 
 void add(styled_line& to, std::string text, text_style style = text_style::plain) {
@@ -254,7 +243,7 @@ table_layout layout_for(std::size_t width, bool several_jobs, bool has_hosts) {
   for (const auto& candidate : columns()) {
     const std::string heading = candidate.heading;
     if ((heading == "job" && !several_jobs) || (heading == "host" && !has_hosts)) continue;
-    const auto more = candidate.width + gap;
+    const auto more = candidate.width + column_gap;
     const auto bar = layout.shown.size() < 2 ? bar_columns_least : bar_columns_wanted;
     if (used + more + bar > width && !layout.shown.empty()) break;
     layout.shown.push_back(&candidate);
@@ -280,8 +269,8 @@ void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
   const auto layout = layout_for(screen.columns, several_jobs, has_hosts);
   std::string heading;
   for (const auto* shown : layout.shown)
-    heading +=
-        fitted(shown->heading, shown->width, shown->to_the_right) + std::string(gap, ' ');
+    heading += fitted(shown->heading, shown->width, shown->to_the_right) +
+               std::string(column_gap, ' ');
   constexpr const char* legend = "# computes + calls . waits";
   to.put(heading + std::string(legend).substr(0, layout.bar), text_style::heading);
   const auto room = rows_most - 1;
@@ -295,7 +284,7 @@ void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
     styled_line line;
     for (const auto* shown : layout.shown) {
       add(line, fitted(shown->cell(row), shown->width, shown->to_the_right), style);
-      add(line, std::string(gap, ' '));
+      add(line, std::string(column_gap, ' '));
     }
     if (row.finished)
       add(line, "has finished");
@@ -305,6 +294,15 @@ void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
       add_bar(row, layout.bar, line);
     to.put(std::move(line));
   }
+}
+
+// Shards have what workers leave. Those that a job waits for have a part of it for certain.
+std::size_t kept_for_shards(const std::vector<shard_row>& rows, std::size_t room) {
+  constexpr std::size_t share_of_rows = 3, rows_most = 3;  // the heading among them
+  const auto named = static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const shard_row& row) { return row.is_named; }));
+  const auto kept = std::min({named + 1, room / share_of_rows, rows_most});
+  return named == 0 || kept < 2 ? 0 : kept;
 }
 
 }  // namespace
@@ -327,7 +325,11 @@ runtime::expected<std::vector<styled_line>> top_lines(const top_content& content
   put_waits(status, text);
   const auto events = std::min({content.events.size(), events_most, text.left() / 3});
   const auto tail = events == 0 ? 0 : events + 1;
-  put_workers(status, screen, text.left() - tail, text);
+  const auto shards = shards_of(status, content.late_shards);
+  const auto room = text.left() - tail;
+  put_workers(status, screen, room - kept_for_shards(shards, room), text);
+  if (const auto left = text.left() - tail; left > 0)
+    for (auto& line : shard_lines(shards, screen.columns, left)) text.put(std::move(line));
   if (tail > 0) {
     text.put("");
     for (std::size_t i = content.events.size() - events; i < content.events.size(); ++i)

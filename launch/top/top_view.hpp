@@ -27,9 +27,10 @@ std::string plain_text(const styled_line& line);
 
 struct top_content {
   std::string status;                // as status_line()
-  std::vector<std::string> reasons;  // which workers the jobs wait for, and why
+  std::vector<std::string> reasons;  // which workers and shards the jobs wait for, and why
   std::vector<std::string> events;   // the newest last
   double age_seconds = 0;            // of the status; 0: it is of now
+  std::vector<std::uint64_t> late_shards = {};  // those of the reasons
 };
 
 struct top_screen {

@@ -1,0 +1,113 @@
+#include "launch/top/shard_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "launch/run/json_fields.hpp"
+#include "launch/top/table_cells.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::size_t busy_columns_least = 8;
+constexpr const char* busy_legend = "# busy . idle";
+
+// A column of the table, beside the bar. Where there is less room the last go first.
+struct shard_column {
+  const char* heading;
+  std::size_t width;
+  std::string (*cell)(const shard_row&);
+};
+
+constexpr shard_column shard_columns[] = {
+    {"shard", 5,
+     [](const shard_row& row) {
+       return (row.is_named ? "*" : "") + std::to_string(row.shard);
+     }},
+    {"last", 5, [](const shard_row& row) { return percent(row.last); }},
+    {"late", 9, [](const shard_row& row) { return milliseconds(row.late); }},
+    {"starved", 7, [](const shard_row& row) { return percent(row.starved); }},
+    {"stopped", 7, [](const shard_row& row) { return percent(row.stopped); }},
+};
+
+std::string more_shards(std::size_t count) {
+  return "and " + std::to_string(count) + (count == 1 ? " more shard" : " more shards");
+}
+
+styled_line shard_line(const shard_row& row, std::size_t shown, std::size_t bar) {
+  const auto style = row.is_named ? text_style::bad : text_style::plain;
+  styled_line line;
+  for (std::size_t i = 0; i < shown; ++i)
+    line.push_back({fitted(shard_columns[i].cell(row), shard_columns[i].width, true) +
+                        std::string(column_gap, ' '),
+                    style});
+  const auto busy = static_cast<std::size_t>(
+      std::lround(std::clamp(row.busy, 0.0, 1.0) * static_cast<double>(bar)));
+  line.push_back({std::string(busy, '#'), text_style::computes});
+  line.push_back({std::string(bar - busy, '.'), text_style::waits});
+  return line;
+}
+
+}  // namespace
+
+std::vector<shard_row> shards_of(const nlohmann::json& status,
+                                 const std::vector<std::uint64_t>& named) {
+  std::map<std::uint64_t, shard_row> rows;
+  for (const auto& job : list_in(status, "jobs")) {
+    if (text_in(job, "state", "") != "running") continue;
+    for (const auto& shard : list_in(job, "shards")) {
+      const auto number = count_in(shard, "shard");
+      auto& row = rows[number];
+      row.shard = number;
+      row.busy = std::max(row.busy, number_in(shard, "busy"));
+      row.stopped = std::max(row.stopped, number_in(shard, "stopped"));
+      row.starved = std::max(row.starved, number_in(shard, "starved"));
+      const auto last = number_in(shard, "answers_last");
+      const auto late = number_in(shard, "late_seconds");
+      if (last * late < row.last * row.late) continue;
+      row.last = last;
+      row.late = late;
+    }
+  }
+  std::vector<shard_row> all;
+  for (auto& [number, row] : rows) {
+    row.is_named = std::find(named.begin(), named.end(), number) != named.end();
+    all.push_back(row);
+  }
+  return all;
+}
+
+std::vector<styled_line> shard_lines(std::vector<shard_row> rows, std::size_t columns,
+                                     std::size_t rows_most) {
+  std::vector<styled_line> lines;
+  if (rows.empty() || rows_most < 2) return lines;
+  const bool fits = rows.size() < rows_most;
+  if (!fits)
+    std::stable_sort(rows.begin(), rows.end(), [](const shard_row& a, const shard_row& b) {
+      return std::pair(a.is_named, a.busy) > std::pair(b.is_named, b.busy);
+    });
+  std::size_t shown = 0;
+  std::size_t used = 0;
+  std::string heading;
+  for (const auto& column : shard_columns) {
+    const auto more = column.width + column_gap;
+    if (shown > 0 && used + more + busy_columns_least > columns) break;
+    heading += fitted(column.heading, column.width, true) + std::string(column_gap, ' ');
+    used += more;
+    ++shown;
+  }
+  const auto bar = used < columns ? std::min(columns - used, bar_columns_most) : 0;
+  lines.push_back({{heading + std::string(busy_legend).substr(0, bar), text_style::heading}});
+  // A line says how many there are beside, if that leaves one to be shown.
+  const auto room = rows_most - 1;
+  const auto count = fits ? rows.size() : std::max<std::size_t>(1, room - 1);
+  for (std::size_t i = 0; i < count; ++i) lines.push_back(shard_line(rows[i], shown, bar));
+  if (!fits && count < room) lines.push_back({{more_shards(rows.size() - count)}});
+  return lines;
+}
+
+}  // namespace tidegate::launch
