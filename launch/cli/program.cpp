@@ -43,17 +43,17 @@ runtime::expected<policies::cluster_spec> cluster_on_engine(
 int run_on_file(const command_line& line, const services& cluster) {
   auto sets = line.sets;
   if (!line.engine.empty()) sets.push_back("cluster.engine=" + line.engine);
-  const auto read = load_cluster(line.file, sets);
+  const auto read = load_cluster_file(line.file, sets);
   if (!read) {
     // Bare lines `file:line:column: ...`, so that editors can jump to them.
     std::cerr << read.error().message() << "\n";
     return exit_with(exit_code::bad_usage);
   }
-  auto spec = cluster_on_engine(line, *read);
+  auto spec = cluster_on_engine(line, read->spec);
   if (!spec) {
     std::cerr << line.file << ": " << spec.error().message() << "\n";
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
-    spec = *read;  // what can be said without the engine
+    spec = read->spec;  // what can be said without the engine
   }
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) {
     std::cerr << line.file << ": " << fits.message() << "\n";
@@ -72,16 +72,17 @@ int run_on_file(const command_line& line, const services& cluster) {
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
   }
   if (line.kind == command_kind::launch) {
-    return exit_with(launch_cluster(
-        *spec,
-        {.run_dir = line.run_dir,
-         .follow = line.follow,
-         .run_dir_file = line.run_dir_file,
-         .before_engine =
-             read->engine == policies::engine_kind::local ? std::string() : write_yaml(*read),
-         .goes_on = line.goes_on,
-         .patience_ms = line.patience_ms},
-        cluster));
+    return exit_with(
+        launch_cluster({.spec = *spec, .otlp = read->otlp},
+                       {.run_dir = line.run_dir,
+                        .follow = line.follow,
+                        .run_dir_file = line.run_dir_file,
+                        .before_engine = read->spec.engine == policies::engine_kind::local
+                                             ? std::string()
+                                             : write_yaml(read->spec, read->otlp),
+                        .goes_on = line.goes_on,
+                        .patience_ms = line.patience_ms},
+                       cluster));
   }
   const auto plan = make_plan(*spec);
   if (line.kind == command_kind::plan) {

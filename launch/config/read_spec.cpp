@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "launch/config/check_keys.hpp"
 #include "launch/config/overrides.hpp"
@@ -9,6 +10,7 @@
 #include "launch/config/read_hosts.hpp"
 #include "launch/config/read_job.hpp"
 #include "launch/config/read_monitor.hpp"
+#include "launch/config/read_otlp.hpp"
 #include "launch/config/read_supervision.hpp"
 #include "launch/config/words.hpp"
 #include "launch/config/yaml_keys.hpp"
@@ -188,9 +190,9 @@ void cross_check(const section& cluster, const policies::cluster_spec& spec) {
 
 }  // namespace
 
-runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
-                                                        const std::string& file_name,
-                                                        const std::vector<std::string>& sets) {
+runtime::expected<cluster_file> parse_cluster_file(const std::string& yaml,
+                                                   const std::string& file_name,
+                                                   const std::vector<std::string>& sets) {
   problems out;
   auto tree = parse_yaml(yaml, file_name, false, out);
   // After a syntax error or with a key given twice, what could be said of the rest would
@@ -199,13 +201,14 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   if (!tree.is_map()) {
     out.add(tree.where, (tree.is_null() ? "the file is empty" : "the file is no map") +
                             std::string("; allowed: a map with the keys cluster, supervision, "
-                                        "security, monitor, jobs and faults"));
+                                        "security, monitor, otlp, jobs and faults"));
     return runtime::fail(out.to_status());
   }
   apply_overrides(tree, sets, out);
   check_keys(tree, out);
   const section root(&tree, tree.where, "", "", out);
-  policies::cluster_spec spec;
+  cluster_file file;
+  auto& spec = file.spec;
   root.require("cluster");
   const auto cluster = root.child("cluster");
   if (root.get("cluster") != nullptr && root.get("cluster")->is_map()) {
@@ -214,6 +217,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   read_supervision(root.child("supervision"), spec.supervision);
   root.child("security").choice<bool>("encrypt", spec.security.encrypt, truth_words);
   read_monitor(root.child("monitor"), spec);
+  file.otlp = read_otlp(root.child("otlp"));
   read_jobs(root, spec);
   if (out.empty()) {
     share_out_chunks(cluster, spec);
@@ -226,14 +230,29 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   }
   if (out.empty()) read_faults(root.child("faults"), spec);
   if (!out.empty()) return runtime::fail(out.to_status());
-  return spec;
+  return file;
+}
+
+runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
+                                                        const std::string& file_name,
+                                                        const std::vector<std::string>& sets) {
+  auto file = parse_cluster_file(yaml, file_name, sets);
+  if (!file) return runtime::fail(file.error());
+  return std::move(file->spec);
+}
+
+runtime::expected<cluster_file> load_cluster_file(const std::string& file,
+                                                  const std::vector<std::string>& sets) {
+  const auto text = read_file(file);
+  if (!text) return runtime::fail(text.error());
+  return parse_cluster_file(*text, file, sets);
 }
 
 runtime::expected<policies::cluster_spec> load_cluster(const std::string& file,
                                                        const std::vector<std::string>& sets) {
-  const auto text = read_file(file);
-  if (!text) return runtime::fail(text.error());
-  return parse_cluster(*text, file, sets);
+  auto read = load_cluster_file(file, sets);
+  if (!read) return runtime::fail(read.error());
+  return std::move(read->spec);
 }
 
 }  // namespace tidegate::launch

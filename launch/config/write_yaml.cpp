@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/config/fault_words.hpp"
+#include "launch/config/read_otlp.hpp"
 #include "launch/config/read_supervision.hpp"
 #include "launch/config/words.hpp"
 #include "launch/text/endpoint.hpp"
@@ -258,6 +259,11 @@ std::string memory_text(std::uint64_t bytes) {
 }  // namespace
 
 std::string write_yaml(const policies::cluster_spec& spec) {
+  return write_yaml(spec, std::nullopt);
+}
+
+std::string write_yaml(const policies::cluster_spec& spec,
+                       const std::optional<otlp_spec>& otlp) {
   std::string text = "cluster:\n";
   text += "  name: " + quote(spec.name) + "\n";
   if (!spec.hosts.empty()) text += "  hosts:\n";
@@ -292,6 +298,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
           "  unreachable: " + format_duration_ms(spec.supervision.unreachable_ms) + "\n";
   if (spec.security.encrypt) text += "security: {encrypt: true}\n";
   if (spec.monitor) text += monitor_text(*spec.monitor);
+  if (otlp) text += otlp_text(*otlp);
   if (spec.faults.any()) text += faults_text(spec.faults);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);

@@ -49,7 +49,7 @@ std::string key_secret_of(const cluster_spec& cluster, const kubernetes_options&
 
 json file_map(const cluster_spec& cluster, const kubernetes_options& options) {
   auto result = object("v1", "ConfigMap", cluster.name + "-file", options);
-  result["data"] = {{"cluster.yaml", write_yaml(cluster)}};
+  result["data"] = {{"cluster.yaml", write_yaml(cluster, options.otlp)}};
   return result;
 }
 

@@ -4,10 +4,12 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "launch/config/otlp_spec.hpp"
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
 
@@ -25,6 +27,7 @@ struct kubernetes_options {
   std::string key_secret;
   std::string key;
   std::string run;  // tells the run folder from those of other runs of this name
+  std::optional<otlp_spec> otlp = {};  // as in the cluster file
   // Each pod requests these, and gets no more: "cpu", "8".
   std::vector<std::pair<std::string, std::string>> resources;
 };

@@ -127,15 +127,16 @@ exit_code run_render_command(const words& args) {
     return exit_code::done;
   }
   command->sets.emplace_back("cluster.engine=kubernetes");
-  const auto cluster = load_cluster(command->file, command->sets);
+  auto cluster = load_cluster_file(command->file, command->sets);
   if (!cluster) return refuse(cluster.error().message());
   auto key = draw_door_key();
   const auto run = draw_door_key();
   if (!key || !run) return refuse((key ? run : key).error().message());
   constexpr std::size_t run_digits = 8;
   command->kubernetes.key = std::move(*key);
+  command->kubernetes.otlp = std::move(cluster->otlp);
   command->kubernetes.run = run->substr(0, run_digits);
-  const auto text = manifests(*cluster, command->nodes, command->kubernetes);
+  const auto text = manifests(cluster->spec, command->nodes, command->kubernetes);
   if (!text) return refuse(command->file + ": " + text.error().message());
   std::cout << *text;
   return exit_code::done;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "launch/monitor/metric_sink.hpp"
 
 namespace tidegate::launch {
 
@@ -17,21 +17,14 @@ std::string_view content_type(exposition_format format) noexcept;
 // Returns the format that a scraper with this Accept header wants.
 exposition_format wanted_format(std::string_view accept) noexcept;
 
-// An info is a gauge of 1 whose labels say something.
-enum class metric_kind : std::uint8_t { counter, gauge, info };
-
-using metric_labels = std::vector<std::pair<std::string_view, std::string>>;
-
-// Writes metric families one after the other, each with all of its samples.
-class exposition {
+class exposition final : public metric_sink {
  public:
   explicit exposition(exposition_format format) : format_(format) {}
 
-  // Begins a family. `name` is without "_total" of a counter and "_info" of an info, which its
-  // samples get. `help` is a sentence without its end.
-  void family(std::string_view name, metric_kind kind, std::string_view help);
-  // Adds a sample to it. Values that are not finite are written as NaN and +Inf, -Inf.
-  void sample(const metric_labels& labels, double value);
+  // Samples of a counter get "_total", those of an info "_info".
+  void family(std::string_view name, metric_kind kind, std::string_view help) override;
+  // Values that are not finite are written as NaN and +Inf, -Inf.
+  void sample(const metric_labels& labels, double value) override;
   // Ends the text.
   std::string finish();
 

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <span>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -20,8 +19,8 @@
 
 #include "launch/monitor/http_connection.hpp"
 #include "launch/monitor/peer_user.hpp"
+#include "launch/monitor/private_file.hpp"
 #include "launch/text/endpoint.hpp"
-#include "launch/text/files.hpp"
 #include "runtime/base/secret.hpp"
 #include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -323,13 +322,7 @@ runtime::expected<std::unique_ptr<http_server>> http_server::listen(
 }
 
 runtime::expected<std::string> read_monitor_key(const std::string& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return runtime::fail(errc::refused, path +
-                                            ": others than its owner may read it; make it "
-                                            "yours alone: chmod 600 " +
-                                            path);
-  auto text = read_file(path);
+  auto text = read_private_file(path);
   if (!text) return text;
   const auto* const blanks = " \t\r\n";
   const auto first = text->find_first_not_of(blanks);

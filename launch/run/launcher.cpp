@@ -42,7 +42,7 @@ runtime::status write_plan(const run_folder& folder, const cluster_plan& plan) {
 }
 
 // What whoever resumes the run begins with; the cluster file last, as it says that a run began.
-runtime::status keep_for_later(const run_folder& folder, const policies::cluster_spec& spec,
+runtime::status keep_for_later(const run_folder& folder, const cluster_file& file,
                                const std::string& before_engine) {
   std::error_code error;
   const auto here = std::filesystem::current_path(error).string();
@@ -51,7 +51,7 @@ runtime::status keep_for_later(const run_folder& folder, const policies::cluster
       "origin.json",
       origin_json({.folder = here, .run_dir = folder.path(), .run = folder.claims().run()}));
   if (kept.ok() && !before_engine.empty()) kept = folder.keep(engine_file, before_engine);
-  return kept.ok() ? folder.keep("cluster.yaml", write_yaml(spec)) : kept;
+  return kept.ok() ? folder.keep("cluster.yaml", write_yaml(file.spec, file.otlp)) : kept;
 }
 
 // Folders of checkpoints that are this run's, and where its jobs begin: nothing is started yet.
@@ -136,16 +136,17 @@ runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec
   return {};
 }
 
-exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
+exit_code launch_cluster(const cluster_file& file, const launch_options& options,
                          const services& cluster) {
+  const auto& spec = file.spec;
   const auto programs = run_programs::find(spec, parse_environment(environ));
   if (!programs) return refuse(programs.error(), exit_code::bad_usage);
   if (auto known = await_names(spec, options.patience_ms); !known.ok())
     return refuse(known, code_of(known));
   auto start = begin(spec, options);
   if (!start) return refuse(start.error(), code_of(start.error()));
-  auto monitor = run_monitor::open(spec, cluster.page);
-  if (!monitor) return refuse(monitor.error(), code_of(monitor.error()));
+  auto outlets = run_outlets::open(file, cluster.page);
+  if (!outlets) return refuse(outlets.error(), code_of(outlets.error()));
   const auto epoch = start->claims.last_epoch() + 1;
   auto folder =
       run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
@@ -158,7 +159,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   if (written.ok() && !options.run_dir_file.empty())
     written = write_file_atomically(options.run_dir_file, folder->path() + "\n", 0666);
   if (written.ok()) written = folder->adopt(std::move(start->claims));
-  if (written.ok()) written = keep_for_later(*folder, spec, options.before_engine);
+  if (written.ok()) written = keep_for_later(*folder, file, options.before_engine);
   if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
   journal.event("launched", "cluster " + spec.name);
@@ -175,17 +176,17 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
       !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
   return carry_out(spec, cluster, *programs, journal, epoch, options.follow,
-                   std::move(*monitor));
+                   std::move(*outlets));
 }
 
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const run_programs& programs, run_journal& journal, std::uint32_t epoch,
-                    bool follow, std::unique_ptr<run_monitor> monitor) {
+                    bool follow, run_outlets outlets) {
   run current(spec, cluster, programs, journal, epoch);
   if (follow)
     if (const auto followed = current.follow_workers(); !followed.ok())
       journal.complain(followed.message());
-  current.show_to(std::move(monitor));
+  current.show_to(std::move(outlets));
   raise_descriptor_limit(spec);
   return current.carry_out();
 }

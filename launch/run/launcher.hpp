@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "launch/config/read_spec.hpp"
+#include "launch/run/metrics_export.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_programs.hpp"
 #include "launch/run/services.hpp"
@@ -12,8 +14,6 @@
 #include "policies/model/spec.hpp"
 
 namespace tidegate::launch {
-
-class run_monitor;
 
 struct launch_options {
   std::string run_dir;       // empty: runs/<name>-<time>
@@ -45,13 +45,13 @@ runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec
 // Starts coordinator, shards and workers, shows how the jobs go on, ends them all. No process
 // is left when it returns, and none when the launcher itself is killed. What went wrong is on
 // stderr and in RUN_DIR/result.json.
-exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
+exit_code launch_cluster(const cluster_file& file, const launch_options& options,
                          const services& cluster);
 
 // The run itself, in a folder that is claimed and an epoch that is on record. `follow`: as in
-// launch_options. `monitor`: null if the cluster wants none.
+// launch_options.
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const run_programs& programs, run_journal& journal, std::uint32_t epoch,
-                    bool follow, std::unique_ptr<run_monitor> monitor);
+                    bool follow, run_outlets outlets);
 
 }  // namespace tidegate::launch

@@ -16,8 +16,8 @@ using policies::job_status;
 using policies::worker_status;
 
 // Adds the samples of a family.
-using samples = std::function<void(const run_view&, exposition&)>;
-using job_samples = std::function<void(const run_view::job&, exposition&)>;
+using samples = std::function<void(const run_view&, metric_sink&)>;
+using job_samples = std::function<void(const run_view::job&, metric_sink&)>;
 
 struct family {
   const char* name;
@@ -34,13 +34,13 @@ double number(std::uint64_t value) {
 }
 
 samples of_jobs(job_samples add) {
-  return [add = std::move(add)](const run_view& run, exposition& to) {
+  return [add = std::move(add)](const run_view& run, metric_sink& to) {
     for (const auto& job : run.jobs) add(job, to);
   };
 }
 
 samples of_jobs(double (*value)(const job_status&)) {
-  return of_jobs([value](const run_view::job& job, exposition& to) {
+  return of_jobs([value](const run_view::job& job, metric_sink& to) {
     to.sample({{"job", job.status.name}}, value(job.status));
   });
 }
@@ -63,7 +63,7 @@ bool has_reported(const worker_status& worker) {
 
 samples of_workers(double (*value)(const worker_status&),
                    bool (*has_value)(const worker_status&) = nullptr) {
-  return of_jobs([=](const run_view::job& job, exposition& to) {
+  return of_jobs([=](const run_view::job& job, metric_sink& to) {
     for (const auto* worker : members_of(job.status))
       if (has_value == nullptr || has_value(*worker))
         to.sample({{"job", job.status.name}, {"rank", std::to_string(worker->rank)}},
@@ -72,7 +72,7 @@ samples of_workers(double (*value)(const worker_status&),
 }
 
 // As in the result: what workers call "loss", or what they report with their samples.
-void add_loss(const run_view::job& job, exposition& to) {
+void add_loss(const run_view::job& job, metric_sink& to) {
   const auto own = job.status.metrics.find("loss");
   if (own != job.status.metrics.end())
     to.sample({{"job", job.status.name}}, own->second);
@@ -81,30 +81,30 @@ void add_loss(const run_view::job& job, exposition& to) {
 }
 
 // Over all workers: less than before where one of them has not reported yet.
-void add_payload_copied(const run_view::job& job, exposition& to) {
+void add_payload_copied(const run_view::job& job, metric_sink& to) {
   const auto members = members_of(job.status);
   if (std::all_of(members.begin(), members.end(),
                   [](const worker_status* worker) { return has_reported(*worker); }))
     to.sample({{"job", job.status.name}}, number(job.status.payload_bytes_copied));
 }
 
-void add_checkpoint_clock(const run_view::job& job, exposition& to) {
+void add_checkpoint_clock(const run_view::job& job, metric_sink& to) {
   if (job.status.checkpoints > 0)
     to.sample({{"job", job.status.name}}, number(job.status.checkpoint_clock));
 }
 
 samples of_run(double (*value)(const run_view&)) {
-  return [value](const run_view& run, exposition& to) { to.sample({}, value(run)); };
+  return [value](const run_view& run, metric_sink& to) { to.sample({}, value(run)); };
 }
 
-void add_states(const run_view::job& job, exposition& to) {
+void add_states(const run_view::job& job, metric_sink& to) {
   using state = policies::job_state;
   for (const auto known : {state::waiting, state::running, state::done, state::failed})
     to.sample({{"job", job.status.name}, {"state", std::string(to_string(known))}},
               job.status.state == known ? 1 : 0);
 }
 
-void add_worker_counts(const run_view::job& job, exposition& to) {
+void add_worker_counts(const run_view::job& job, metric_sink& to) {
   const auto& status = job.status;
   for (const auto& [state, count] :
        {std::pair("wanted", status.workers), std::pair("joined", status.workers_joined),
@@ -112,7 +112,7 @@ void add_worker_counts(const run_view::job& job, exposition& to) {
     to.sample({{"job", status.name}, {"state", state}}, count);
 }
 
-void add_times(const run_view::job& job, exposition& to) {
+void add_times(const run_view::job& job, metric_sink& to) {
   for (const auto* worker : members_of(job.status)) {
     const auto& times = worker->times;
     if (times.elapsed_ns == 0) continue;  // as in has_reported(), of one that has finished, too
@@ -128,7 +128,7 @@ void add_times(const run_view::job& job, exposition& to) {
   }
 }
 
-void add_pressures(const run_view::job& job, exposition& to) {
+void add_pressures(const run_view::job& job, metric_sink& to) {
   for (const auto* worker : members_of(job.status))
     if (const auto& of = worker->times; of.elapsed_ns > 0)
       for (const auto& [kind, lasted] : {std::pair("stopped", of.pressure.stopped_ns),
@@ -138,7 +138,7 @@ void add_pressures(const run_view::job& job, exposition& to) {
             number(lasted) * ns);
 }
 
-void add_shards(const run_view& run, exposition& to) {
+void add_shards(const run_view& run, metric_sink& to) {
   for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
     if (const auto& of = run.shards[shard]; of.elapsed_ns > 0)
       for (const auto& [activity, lasted] :
@@ -149,7 +149,7 @@ void add_shards(const run_view& run, exposition& to) {
 }
 
 samples of_answers(double (*value)(const policies::rank_arrivals&)) {
-  return of_jobs([value](const run_view::job& job, exposition& to) {
+  return of_jobs([value](const run_view::job& job, metric_sink& to) {
     const auto& answers = job.status.answers;
     for (std::size_t shard = 0; shard < answers.size(); ++shard)
       to.sample({{"job", job.status.name}, {"shard", std::to_string(shard)}},
@@ -157,12 +157,12 @@ samples of_answers(double (*value)(const policies::rank_arrivals&)) {
   });
 }
 
-void add_reported(const run_view::job& job, exposition& to) {
+void add_reported(const run_view::job& job, metric_sink& to) {
   for (const auto& [name, value] : job.status.metrics)
     to.sample({{"job", job.status.name}, {"name", name}}, value);
 }
 
-void add_processes(const run_view& run, exposition& to) {
+void add_processes(const run_view& run, metric_sink& to) {
   for (const auto& process : run.processes)
     to.sample({{"process", process.name.to_string()},
                {"role", std::string(policies::to_string(process.name.role))},
@@ -170,7 +170,7 @@ void add_processes(const run_view& run, exposition& to) {
               process.incarnation);
 }
 
-void add_hosts(const run_view& run, exposition& to) {
+void add_hosts(const run_view& run, metric_sink& to) {
   for (const auto& host : run.hosts)
     if (!host.name.empty())
       to.sample({{"host", host.name}, {"state", std::string(host.state)}}, 1);
@@ -183,11 +183,11 @@ double longest_wait(const run_view& run) {
 std::vector<family> families_of_run() {
   using enum metric_kind;
   return {{"tidegate_build", info, "version", "1, with the version of the launcher",
-           [](const run_view& run, exposition& to) {
+           [](const run_view& run, metric_sink& to) {
              if (!run.version.empty()) to.sample({{"version", run.version}}, 1);
            }},
           {"tidegate_run", info, "cluster, state", "1, with the state of the run",
-           [](const run_view& run, exposition& to) {
+           [](const run_view& run, metric_sink& to) {
              if (!run.version.empty())
                to.sample({{"cluster", run.cluster}, {"state", std::string(run.state)}}, 1);
            }},
@@ -208,7 +208,7 @@ std::vector<family> families_of_jobs() {
   using enum metric_kind;
   return {
       {"tidegate_policy", info, "job, policy", "1, with the consistency policy of the job",
-       of_jobs([](const run_view::job& job, exposition& to) {
+       of_jobs([](const run_view::job& job, metric_sink& to) {
          to.sample({{"job", job.status.name}, {"policy", job.status.policy}}, 1);
        })},
       {"tidegate_job_state", gauge, "job, state", "1 for the state that the job is in, else 0",
@@ -310,12 +310,16 @@ const std::vector<family>& families() {
 
 }  // namespace
 
+void add_metrics(const run_view& run, metric_sink& to) {
+  for (const auto& family : families()) {
+    to.family(family.name, family.kind, family.help);
+    family.add(run, to);
+  }
+}
+
 std::string metrics_text(const run_view& run, exposition_format format) {
   exposition text(format);
-  for (const auto& family : families()) {
-    text.family(family.name, family.kind, family.help);
-    family.add(run, text);
-  }
+  add_metrics(run, text);
   return text.finish();
 }
 

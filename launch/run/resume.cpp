@@ -17,7 +17,6 @@
 #include "launch/run/launcher.hpp"
 #include "launch/run/patience.hpp"
 #include "launch/run/result.hpp"
-#include "launch/run/run_monitor.hpp"
 #include "launch/text/files.hpp"
 #include "policies/checkpoint/catalog.hpp"
 #include "policies/checkpoint/resume.hpp"
@@ -93,23 +92,26 @@ expected<std::uint32_t> record_epoch(run_folder& folder, checkpoint_claims claim
 }
 
 // The cluster as it was; or on the hosts that its engine has now.
-expected<policies::cluster_spec> cluster_of(const run_folder& folder) {
+expected<cluster_file> cluster_of(const run_folder& folder) {
   const auto before = folder.path() + "/" + engine_file;
   std::error_code error;
-  if (!fs::exists(before, error)) return load_cluster(folder.path() + "/cluster.yaml", {});
-  const auto kept = load_cluster(before, {});
-  if (!kept) return runtime::fail(kept.error());
-  auto spec = on_engine(*kept, parse_environment(environ));
-  if (!spec) return spec;
-  if (auto written = folder.write("cluster.yaml", write_yaml(*spec)); !written.ok())
+  if (!fs::exists(before, error)) return load_cluster_file(folder.path() + "/cluster.yaml", {});
+  auto file = load_cluster_file(before, {});
+  if (!file) return file;
+  auto spec = on_engine(file->spec, parse_environment(environ));
+  if (!spec) return runtime::fail(spec.error());
+  file->spec = std::move(*spec);
+  if (auto written = folder.write("cluster.yaml", write_yaml(file->spec, file->otlp));
+      !written.ok())
     return runtime::fail(std::move(written));
-  return spec;
+  return file;
 }
 
 exit_code go_on(claimed_run run, const services& cluster, const resume_options& options) {
   const auto path = run.folder.path();
-  const auto spec = cluster_of(run.folder);
-  if (!spec) return refuse(spec.error());
+  const auto file = cluster_of(run.folder);
+  if (!file) return refuse(file.error());
+  const auto* spec = &file->spec;
   if (auto known = await_names(*spec, options.patience_ms); !known.ok()) return refuse(known);
   if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);
@@ -125,8 +127,8 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
   if (auto has = check_plugins_of_this_machine(*spec); !has.ok()) return refuse(has);
   const auto programs = run_programs::find(*spec, parse_environment(environ));
   if (!programs) return refuse(programs.error());
-  auto monitor = run_monitor::open(*spec, cluster.page);
-  if (!monitor) return refuse(monitor.error());
+  auto outlets = run_outlets::open(*file, cluster.page);
+  if (!outlets) return refuse(outlets.error());
   auto claims = checkpoint_claims::open(*spec, policies::claim_wish::resume, from->run,
                                         options.patience_ms);
   if (!claims) return refuse(claims.error());
@@ -148,7 +150,7 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
     journal.screen().print(place);
   }
   return carry_out(*spec, cluster, *programs, journal, *epoch, options.follow,
-                   std::move(*monitor));
+                   std::move(*outlets));
 }
 
 }  // namespace

@@ -94,8 +94,10 @@ runtime::status run::follow_workers() {
   return output_.follow_workers();
 }
 
-void run::show_to(std::unique_ptr<run_monitor> monitor) {
-  monitor_ = std::move(monitor);
+void run::show_to(run_outlets outlets) {
+  monitor_ = std::move(outlets.monitor);
+  export_ = std::move(outlets.metrics);
+  if (export_) journal_.event("otlp", "metrics go to " + export_->spec().url);
   if (!monitor_) return;
   const auto address = "http://" + to_string(monitor_->address());
   monitor_->show(runtime::steady_now(), view());
@@ -113,6 +115,28 @@ void run::show_to_monitor() {
   }
 }
 
+void run::send_metrics() {
+  tell_of_metrics();
+  if (export_->is_due(now_)) export_->show(now_, view());
+}
+
+void run::tell_of_metrics() {
+  const auto news = export_->take_news();
+  if (!news) return;
+  journal_.event(news->is_lost ? "otlp_lost" : "otlp_back", news->detail);
+  journal_.complain(news->is_lost
+                        ? "tidegate: metrics do not reach the collector: " + news->detail
+                        : "tidegate: metrics reach the collector again; " + news->detail);
+}
+
+void run::conclude_outlets() {
+  if (monitor_) monitor_->show(now_, view());
+  if (!export_) return;
+  tell_of_metrics();
+  export_->conclude(view());
+  tell_of_metrics();
+}
+
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
   faults_.begin(now_);
@@ -128,9 +152,10 @@ exit_code run::carry_out() {
     faults_.cause(now_);
     output_.show(now_, shell_.core(), metrics_);
     if (monitor_) show_to_monitor();
+    if (export_) send_metrics();
   }
   if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
-  if (monitor_) monitor_->show(now_, view());
+  conclude_outlets();
   faults_.finish();
   return output_.conclude(shell_.core());
 }

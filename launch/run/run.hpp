@@ -13,6 +13,7 @@
 #include "launch/agents/peer_survey.hpp"
 #include "launch/processes/run_processes.hpp"
 #include "launch/processes/signals.hpp"
+#include "launch/run/metrics_export.hpp"
 #include "launch/run/run_faults.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_metrics.hpp"
@@ -37,8 +38,8 @@ class run final : private run_port {
 
   // As run_output::follow_workers; before carry_out.
   runtime::status follow_workers();
-  // Shows `monitor`, which may be null, how the run goes on; before carry_out.
-  void show_to(std::unique_ptr<run_monitor> monitor);
+  // Shows them how the run goes on; before carry_out.
+  void show_to(run_outlets outlets);
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -47,6 +48,9 @@ class run final : private run_port {
   run_turn collect();
   run_view view() const;
   void show_to_monitor();
+  void send_metrics();
+  void tell_of_metrics();
+  void conclude_outlets();
   poll_news take_news();
 
   // What the shell asks for.
@@ -93,7 +97,8 @@ class run final : private run_port {
   run_faults faults_;
   std::unique_ptr<status_poller> poller_;
   run_requests requests_;
-  std::unique_ptr<run_monitor> monitor_;  // none: the file wants no port
+  std::unique_ptr<run_monitor> monitor_;    // none: the file wants no port
+  std::unique_ptr<metrics_export> export_;  // none: the file names no collector
 
   std::int64_t now_ = 0;  // of this turn
 };

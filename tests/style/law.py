@@ -92,8 +92,8 @@ PROJECT = {
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
                    "launch/agents", "launch/monitor"],
-    # What answers HTTP requests of a run, and `tidegate top`.
-    "launch/monitor": [BASE, "launch/text"],
+    # What answers HTTP requests of a run, and posts its metrics, and `tidegate top`.
+    "launch/monitor": [BASE, "runtime/objects", "launch/text"],
     "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
     "launch/page": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/plan", "launch/processes", "launch/monitor", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
@@ -141,7 +141,7 @@ OWNED = {
     "Eigen/": ["examples"],
     "hwy/": ["runtime/kernels", "runtime/rows"],
     "sqlite3": ["runtime/storage"],
-    "curl/": ["runtime/objects"],
+    "curl/": ["runtime/objects", "launch/monitor"],
     "pugixml": ["runtime/objects"],
 }
 

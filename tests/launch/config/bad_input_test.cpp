@@ -319,7 +319,7 @@ TEST(unknown_keys, get_the_nearest_known_one) {
               HasSubstr("in jobs.j.tables.t; did you mean 'init'?"));
   EXPECT_THAT(refusal("zzz: 1\n" + with_job("")),
               StartsWith("c.yaml:1:1: unknown key 'zzz' in the file; allowed: cluster, "
-                         "security, monitor, supervision, faults, jobs"));
+                         "security, monitor, otlp, supervision, faults, jobs"));
 }
 
 TEST(all_problems, are_listed_at_once_in_the_order_of_the_file) {

@@ -188,6 +188,36 @@ TEST(write_yaml, keeps_where_the_monitor_listens) {
         << wrong;
 }
 
+TEST(write_yaml, keeps_where_metrics_go) {
+  const auto read = [](const std::string& otlp) {
+    return parse_cluster_file(with_job("") + "otlp: " + otlp + "\n", "c.yaml", {});
+  };
+  for (const auto* otlp :
+       {"{url: 'http://here'}",
+        "{url: 'https://[::1]:4318/a?b=c', every: 90s, timeout: 700ms, headers_file: /h, "
+        "certificates: '/c d'}"}) {
+    const auto file = read(otlp);
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file->otlp);
+    const auto text = write_yaml(file->spec, file->otlp);
+    EXPECT_EQ(parse_cluster_file(text, "c.yaml", {})->otlp, file->otlp) << text;
+    EXPECT_EQ(write_yaml(file->spec).find("otlp"), std::string::npos);
+  }
+  EXPECT_EQ(
+      read("{url: 'http://here:1'}")->otlp,
+      (otlp_spec{.url = "http://here:1/v1/metrics", .every_ms = 10'000, .timeout_ms = 5'000}));
+  EXPECT_EQ(read("{url: 'http://here:1/'}")->otlp->url, "http://here:1/");
+  EXPECT_FALSE(parse_cluster_file(with_job(""), "c.yaml", {})->otlp);
+  for (const auto* wrong :
+       {"{}", "[]", "{url: here}", "{url: 'ftp://here'}", "{url: 'http://'}",
+        "{url: 'http://me:secret@here'}", "{url: 'http://here:x'}", "{url: 'http://::1/'}",
+        "{url: 'http://here?a'}", "{url: 'http://here/#a'}", "{url: 'http://he re/'}",
+        "{url: 'http://here', every: 999ms}", "{url: 'http://here', timeout: 99ms}",
+        "{url: 'http://here', headers_file: h}", "{url: 'http://here', certificates: c}",
+        "{url: 'http://here', evry: 1s}"})
+    EXPECT_FALSE(read(wrong)) << wrong;
+}
+
 TEST(write_yaml, keeps_where_shards_are) {
   expect_round_trip(fashion_yaml(),
                     {"cluster.shards.device=cuda:1", "cluster.shards.device_memory=64MiB"});

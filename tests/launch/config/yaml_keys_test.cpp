@@ -44,7 +44,7 @@ TEST(yaml_keys, have_unique_paths_whose_parents_are_maps) {
 }
 
 TEST(yaml_keys, below_a_map) {
-  EXPECT_THAT(keys_below(""), testing::ElementsAre("cluster", "security", "monitor",
+  EXPECT_THAT(keys_below(""), testing::ElementsAre("cluster", "security", "monitor", "otlp",
                                                    "supervision", "faults", "jobs"));
   EXPECT_THAT(keys_below("jobs"), testing::ElementsAre("*"));
   EXPECT_THAT(keys_below("cluster.control"), testing::ElementsAre("host", "port"));
