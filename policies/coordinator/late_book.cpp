@@ -1,7 +1,8 @@
 #include "policies/coordinator/late_book.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
+#include <utility>
 
 namespace tidegate::policies::coordination {
 
@@ -13,19 +14,29 @@ void late_book::end_round() {
   if (std::ranges::any_of(tellers_,
                           [](const teller_state& of) { return of.takes_part && of.told == 0; }))
     return;
-  constexpr auto none = std::numeric_limits<std::uint64_t>::max();
-  std::vector<std::uint64_t> round;
+  std::size_t ranks = 0;
+  for (const auto& of : tellers_) ranks = std::max(ranks, of.late_ns.size());
+  if (least_.size() < ranks) least_.resize(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) count(rank);
+  for (auto& of : tellers_) of.told = 0;
+}
+
+void late_book::count(std::size_t rank) {
+  const auto counts = [rank](const teller_state& of) {
+    return of.takes_part && rank < of.late_ns.size();
+  };
+  std::optional<std::uint64_t> least;
+  for (const auto& of : tellers_)
+    if (counts(of))
+      least = std::min(least.value_or(of.late_ns[rank] + of.waits[rank]),
+                       of.late_ns[rank] + of.waits[rank]);
+  if (!least) return;
+  least_[rank] += *least;
   for (auto& of : tellers_) {
-    if (!of.takes_part) continue;
-    if (round.size() < of.late_ns.size()) round.resize(of.late_ns.size(), none);
-    for (std::size_t rank = 0; rank < of.late_ns.size(); ++rank)
-      round[rank] = std::min(round[rank], of.late_ns[rank]);
-    std::ranges::fill(of.late_ns, 0);
-    of.told = 0;
+    if (!counts(of)) continue;
+    const auto of_this_round = *least - std::min(*least, of.waits[rank]);
+    of.waits[rank] = std::exchange(of.late_ns[rank], 0) - of_this_round;
   }
-  if (least_.size() < round.size()) least_.resize(round.size());
-  for (std::size_t rank = 0; rank < round.size(); ++rank)
-    if (round[rank] != none) least_[rank] += round[rank];
 }
 
 }  // namespace tidegate::policies::coordination

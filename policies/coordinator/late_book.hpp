@@ -3,6 +3,7 @@
 // the least counts. Pure; one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,13 +15,13 @@ namespace tidegate::policies::coordination {
 
 class late_book {
  public:
-  // A shard, or an aggregator, tells what has closed since it told last. `sees`: a rank is
-  // compared with others there.
+  // A shard tells what has closed since it told last. `sees`: the rank is a worker's.
   template <class Sees>
   void tell(std::size_t teller, std::span<const rank_arrivals> ranks, const Sees& sees) {
     if (teller >= tellers_.size()) tellers_.resize(teller + 1);
     auto& of = tellers_[teller];
-    if (of.late_ns.size() < ranks.size()) of.late_ns.resize(ranks.size());
+    of.late_ns.resize(std::max(of.late_ns.size(), ranks.size()));
+    of.waits.resize(of.late_ns.size());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
       if (sees(rank)) {
         of.late_ns[rank] += ranks[rank].late_ns;
@@ -48,9 +49,11 @@ class late_book {
     bool takes_part = false;
     std::uint32_t told = 0;              // in this round
     std::vector<std::uint64_t> late_ns;  // likewise, by rank
+    std::vector<std::uint64_t> waits;    // of the round before
     std::uint64_t waited_ns = 0;
   };
   void end_round();
+  void count(std::size_t rank);
 
   std::vector<teller_state> tellers_;
   std::vector<std::uint64_t> least_;  // by rank, of the rounds that have ended

@@ -95,7 +95,7 @@ class Causes(TwoHostsTest):
             rate = f"{draws.randrange(20, 40)}mbit"
             hosts.ip("netns", "exec", link.names[1], "tc", "qdisc", "add", "dev", link.names[1], "root", "tbf", "rate", rate,
                      "burst", "64kb", "latency", "400ms")
-            run = self.launch(self.yaml(clocks=60, hosts=named, shard_hosts=["a"], job={"hosts": ["a", "a", "b"]}),
+            run = self.launch(self.yaml(clocks=60, hosts=named, shard_hosts=["a"], job={"hosts": ["a", "b"]}),
                               runner=link.command(0, []))
             self.expect(run, ("worker", 2, "arrives"))
             link.remove()

@@ -19,6 +19,7 @@ TEST(late_book, takes_the_least_of_all_shards_in_a_round) {
   book.tell(0, late(0, 50), all);
   EXPECT_EQ(book.least_late_ns(1), 50U) << "no other has told yet";
   book.tell(1, late(7, 30), all);
+  EXPECT_EQ(book.least_late_ns(1), 50U);
   book.tell(0, late(9, 40), all);
   EXPECT_EQ(book.least_late_ns(0), 7U);
   EXPECT_EQ(book.least_late_ns(1), 80U);
@@ -40,7 +41,22 @@ TEST(late_book, compares_rounds_and_not_sums) {
     book.tell(0, late(0, 0), all);
     book.tell(1, late(100, 0), all);
   }
+  EXPECT_LE(book.least_late_ns(0), 100U) << "once, where one ends and the other begins";
+}
+
+TEST(late_book, waits_a_round_for_another_to_tell_of_the_same_clock) {
+  late_book book;
+  book.tell(0, late(0, 0), all);
+  book.tell(1, late(0, 0), all);
+  book.tell(0, late(90, 0), all);
+  book.tell(1, late(0, 0), all);
   EXPECT_EQ(book.least_late_ns(0), 0U);
+  book.tell(1, late(80, 0), all);
+  book.tell(0, late(0, 0), all);
+  EXPECT_EQ(book.least_late_ns(0), 80U);
+  book.tell(1, late(80, 0), all);
+  book.tell(0, late(0, 0), all);
+  EXPECT_EQ(book.least_late_ns(0), 80U) << "what has waited for a round is forgotten";
 }
 
 TEST(late_book, goes_on_without_a_shard_that_tells_nothing_any_more) {
