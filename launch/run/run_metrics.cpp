@@ -102,9 +102,17 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
   const std::pair coordinator(status.epoch, status.incarnation);
   if (std::exchange(coordinator_, coordinator) != coordinator) windows_.clear();
   std::string lines;
+  const auto line_of = [&](const policies::job_status& job, const policies::job_rates& rates) {
+    return rates.seconds <= 0 ? "" : metrics_line(unix_ns, status.epoch, job, rates) + "\n";
+  };
   for (const auto& job : status.jobs) {
     if (job.state != policies::job_state::running) {
-      windows_.erase(job.name);
+      // What was since its last line, at its end.
+      if (const auto at = windows_.find(job.name); at != windows_.end()) {
+        at->second.since_line.add(now, job, status.shards);
+        lines += line_of(job, at->second.since_line.rates());
+        windows_.erase(at);
+      }
       continue;
     }
     auto& window = windows_[job.name];
@@ -112,14 +120,14 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
     window.rates = window.last_seconds.rates();
     window.since_line.add(now, job, status.shards);
     if (!is_due) continue;
-    const auto rates = window.since_line.rates();
-    if (rates.seconds <= 0) continue;
-    lines += metrics_line(unix_ns, status.epoch, job, rates) + "\n";
+    const auto line = line_of(job, window.since_line.rates());
+    if (line.empty()) continue;
+    lines += line;
     window.since_line = {};
     window.since_line.add(now, job, status.shards);
   }
   if (lines.empty()) return {};
-  written_at_ = now;
+  if (is_due) written_at_ = now;
   return write(lines);
 }
 

@@ -204,6 +204,9 @@ void add_workers(scenario& into, key_readers& all) {
   all["cluster.devices_lost"] = {chance(into.devices_lost), share_rule};
   all["workers.shrink"] = {chance(into.shrink), share_rule};
   all["workers.scaled"] = {numbers(into.scalings), count_rule};
+  all["slow.causes"] = {words<sim::slow_kind>(into.slow, slow_kind),
+                        "a list of none, worker_computes, worker_link, worker_stopped, "
+                        "shard_link, shard_busy, shard_stopped"};
   all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
 }
 
@@ -308,9 +311,6 @@ key_readers readers_of(scenario& into) {
   all["stalls.last"] = {duration_of(into.stall_max), time_rule};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),
                       "a list of worker, shard, aggregator, launcher"};
-  all["slow.causes"] = {words<sim::slow_kind>(into.slow, slow_kind),
-                        "a list of none, worker_computes, worker_link, worker_stopped, "
-                        "shard_link, shard_busy, shard_stopped"};
   all["clocks.skew"] = {chance(into.clock_skew), share_rule};
   all["memory.no_room"] = {chance(into.no_memory), share_rule};
   all["memory.no_window"] = {chance(into.no_window), share_rule};

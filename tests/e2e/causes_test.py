@@ -36,7 +36,9 @@ class Causes(TwoHostsTest):
 
     def expect(self, run, *wanted):
         self.assertEqual(run.wait(90), 0, run.account())
-        self.assertEqual(self.named(run)[:1], list(wanted), self.tidegate("why", run.run_dir))
+        # Whatever else the machine does may keep a process from a processor, and that is said, too.
+        named = [each for each in self.named(run) if each[2] != "starved"]
+        self.assertEqual(named, list(wanted), self.tidegate("why", run.run_dir))
 
     def rounds(self):
         for number in range(ROUNDS):
@@ -76,14 +78,14 @@ class Causes(TwoHostsTest):
     def test_a_worker_that_is_stopped(self):
         for draws in self.rounds():
             rank = draws.randrange(WORKERS)
-            run = self.launch(self.yaml())
+            run = self.launch(self.yaml(clocks=200))
             self.stop(run, f"worker-job-{rank}", draws.uniform(1, 1.5))
             self.expect(run, ("worker", rank, "stopped"))
 
     def test_a_shard_that_is_stopped(self):
         for draws in self.rounds():
             shard = draws.randrange(2)
-            run = self.launch(self.yaml())
+            run = self.launch(self.yaml(clocks=200))
             self.stop(run, f"shard-{shard}", draws.uniform(1, 1.5))
             self.expect(run, ("shard", shard, "stopped"))
 

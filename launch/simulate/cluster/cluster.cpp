@@ -237,6 +237,16 @@ void plan_control_breaks(world& where) {
     where.time.at(drawn.when, [&where, drawn] { break_control(where, drawn); });
 }
 
+void plan_faults(world& where) {
+  plan_deaths(where);
+  plan_stalls(where);
+  plan_host_faults(where);
+  plan_partitions(where);
+  plan_breaks(where);
+  plan_control_breaks(where);
+  plan_full_disks(where);
+}
+
 // What the reader of a trace wants to know first.
 void describe(world& where) {
   const auto& plan = where.plan;
@@ -318,13 +328,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
                            plan.scripts[i].ahead > 0);
   if (plan.slow) where.slow = std::make_unique<slowness>(where, *plan.slow);
   start_launcher(where);
-  plan_deaths(where);
-  plan_stalls(where);
-  plan_host_faults(where);
-  plan_partitions(where);
-  plan_breaks(where);
-  plan_control_breaks(where);
-  plan_full_disks(where);
+  plan_faults(where);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
     healthy.grain = plan.set.grain;
