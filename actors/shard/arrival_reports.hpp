@@ -20,7 +20,11 @@ class arrival_reports {
   // stands still meanwhile.
   class work {
    public:
-    explicit work(arrival_reports& of) : of_(of) { of_.begin(); }
+    enum class kind : std::uint8_t { frame, put_off };
+    work(arrival_reports& of, kind begun) : of_(of) {
+      of_.begin();
+      if (begun == kind::frame) of_.report();
+    }
     ~work() { of_.end(); }
     work(const work&) = delete;
     work& operator=(const work&) = delete;
@@ -35,20 +39,19 @@ class arrival_reports {
     if (first_ == 0) first_ = began_;
     core_.set_time(began_ - busy_ns_);
   }
-  void end() {
-    const auto now = home_.record_now();
-    busy_ns_ += std::max<std::int64_t>(0, now - began_);
-    if (now < reported_at_ + pause_ns) return;
+  void report() {
+    if (began_ < reported_at_ + pause_ns) return;
+    reported_at_ = began_;
     auto closed = core_.take_arrivals();
     if (closed.empty()) return;
-    reported_at_ = now;
     home_.report_arrivals({.closed = std::move(closed),
-                           .times = {.elapsed_ns = static_cast<std::uint64_t>(now - first_),
+                           .times = {.elapsed_ns = static_cast<std::uint64_t>(began_ - first_),
                                      .busy_ns = static_cast<std::uint64_t>(busy_ns_),
                                      .pressure = home_.pressure()}});
   }
+  void end() { busy_ns_ += std::max<std::int64_t>(0, home_.record_now() - began_); }
 
-  static constexpr std::int64_t pause_ns = 200'000'000;  // as often as the launcher asks
+  static constexpr std::int64_t pause_ns = 1'000'000'000;
 
   shell_home& home_;
   policies::ingress_core& core_;

@@ -103,12 +103,12 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
 }
 
 void ingress_shell::go_on() {
-  const arrival_reports::work work(arrivals_);
+  const arrival_reports::work work(arrivals_, arrival_reports::work::kind::put_off);
   core_.go_on();
 }
 
 void ingress_shell::on_frame(frame_event& event) {
-  const arrival_reports::work work(arrivals_);
+  const arrival_reports::work work(arrivals_, arrival_reports::work::kind::frame);
   const auto& header = event.header;
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);

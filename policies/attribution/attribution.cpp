@@ -56,8 +56,7 @@ class account_book {
     }
     for (const auto& [shard, of] : sums_.shards) shards_are_compared_ |= of.last > 0;
     waits_for_worker_ = std::ranges::any_of(sums_.workers, [this](const auto& worker) {
-      return worker.second.late >= held_up_least * sums_.seconds &&
-             late_for_worker(worker.first) >= held_up_least * sums_.seconds;
+      return holds_up(party::worker, worker.first);
     });
   }
 
@@ -102,7 +101,8 @@ class account_book {
     // waits longer than others, and answers later.
     double others = of.waits;
     for (const auto& [shard, each] : sums_.shards) others = std::min(others, each.waits);
-    return seen - (of.waits - others);
+    // What comes while it is stopped is late by its clock, and not by another's.
+    return seen - std::max(0.0, of.waits - of.pressure.stopped - others);
   }
   double late_for_others(party kind, std::uint32_t number) const {
     if (kind == party::worker)

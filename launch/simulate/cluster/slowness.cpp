@@ -17,8 +17,8 @@ constexpr nanoseconds look_every = 200 * millisecond;
 constexpr nanoseconds period_least = second;
 // A shard tells of a clock once all have pushed the next one.
 constexpr std::uint64_t clocks_until_told = 2;
-// From then on until the launcher knows: two reports and a poll.
-constexpr nanoseconds known_within = 500 * millisecond;
+// From then on until the launcher knows: a report of a shard, one of a worker, and a poll.
+constexpr nanoseconds known_within = 1500 * millisecond;
 // Workers begin one after another, which is nobody's delay.
 constexpr std::uint64_t settling_clocks = 2;
 
