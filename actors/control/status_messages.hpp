@@ -42,8 +42,8 @@ auto inspect(Inspector& f, latest_arrival& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, job_arrivals& x) {
-  return f(caf::meta::type_name("tidegate::job_arrivals"), x.token, x.clocks, x.ranks,
-           x.latest);
+  return f(caf::meta::type_name("tidegate::job_arrivals"), x.token, x.clocks, x.ranks, x.latest,
+           x.closed_below, x.span_log2, x.late);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_status& x) {

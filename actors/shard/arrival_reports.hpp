@@ -1,5 +1,5 @@
 // Tells the coordinator when pushes have come in, and how busy this process is: now and then,
-// as frames come and clocks close. One thread, the home's.
+// as frames come and clocks close, and when a worker has finished. One thread, the home's.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,22 @@ class arrival_reports {
   // stands still meanwhile.
   class work {
    public:
-    enum class kind : std::uint8_t { frame, put_off };
-    work(arrival_reports& of, kind begun) : of_(of) {
+    enum class kind : std::uint8_t { frame, farewell, put_off };
+    work(arrival_reports& of, kind begun) : of_(of), kind_(begun) {
       of_.begin();
-      if (begun == kind::frame) of_.report();
+      if (kind_ == kind::frame && of_.is_due()) of_.report();
     }
-    ~work() { of_.end(); }
+    // The job may have ended before another report is due.
+    ~work() {
+      of_.end();
+      if (kind_ == kind::farewell) of_.report();
+    }
     work(const work&) = delete;
     work& operator=(const work&) = delete;
 
    private:
     arrival_reports& of_;
+    kind kind_;
   };
 
  private:
@@ -39,8 +44,8 @@ class arrival_reports {
     if (first_ == 0) first_ = began_;
     core_.set_time(began_ - busy_ns_);
   }
+  bool is_due() const noexcept { return began_ >= reported_at_ + pause_ns; }
   void report() {
-    if (began_ < reported_at_ + pause_ns) return;
     reported_at_ = began_;
     auto closed = core_.take_arrivals();
     if (closed.empty()) return;

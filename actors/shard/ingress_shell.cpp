@@ -108,8 +108,10 @@ void ingress_shell::go_on() {
 }
 
 void ingress_shell::on_frame(frame_event& event) {
-  const arrival_reports::work work(arrivals_, arrival_reports::work::kind::frame);
+  using work_kind = arrival_reports::work::kind;
   const auto& header = event.header;
+  const arrival_reports::work work(
+      arrivals_, header.kind == frame_kind::finished ? work_kind::farewell : work_kind::frame);
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);
   if (taken == runtime::errc::not_found)

@@ -143,16 +143,9 @@ void job_lifecycle::add_arrivals(job_record& job, std::int64_t now, const std::s
   };
   for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
     if (sees(rank)) add(job.workers[rank].arrivals, from.ranks[rank]);
-  if (at != no_aggregator) {
-    // Each worker has one, and is late there or nowhere.
-    job.late_at_aggregators.resize(job.workers.size());
-    for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
-      if (sees(rank)) job.late_at_aggregators[rank] += from.ranks[rank].late_ns;
-  }
   for (std::uint32_t shard = 0; shard < state_.shards.size() && job.aggregators.empty();
        ++shard)
-    if (state_.replicas[shard].primary_address() == reporter)
-      job.late.tell(shard, from.ranks, sees);
+    if (state_.replicas[shard].primary_address() == reporter) job.late.tell(shard, from);
   if (!sees(from.latest.rank)) return;
   if (from.latest.late_ns < job.latest.late_ns && now < job.latest_at + latest_ns) return;
   job.latest = from.latest;

@@ -68,10 +68,9 @@ struct job_record {
   std::vector<aggregator_state> aggregators;
   std::map<std::string, double> metrics;
   latest_arrival latest;
-  std::int64_t latest_at = 0;                      // when a shard or aggregator said so
-  std::vector<rank_arrivals> answers;              // of shards, over all workers
-  late_book late;                                  // of shards, without aggregators
-  std::vector<std::uint64_t> late_at_aggregators;  // by rank
+  std::int64_t latest_at = 0;          // when a shard or aggregator said so
+  std::vector<rank_arrivals> answers;  // of shards, over all workers
+  late_book late;                      // of shards, without aggregators
   // The rank and the tables, ascending, of the first worker that came to its first clock().
   std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
   std::string parameters_sha256;

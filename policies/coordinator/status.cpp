@@ -15,11 +15,6 @@ namespace {
 using coordination::job_record;
 using coordination::worker_state;
 
-std::uint64_t least_late(const job_record& job, std::uint32_t rank) {
-  if (job.aggregators.empty()) return job.late.least_late_ns(rank);
-  return rank < job.late_at_aggregators.size() ? job.late_at_aggregators[rank] : 0;
-}
-
 void sum_up(const job_record& job, job_status& shown) {
   auto slowest = clock_vector::infinity;
   double losses = 0;
@@ -92,7 +87,9 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
                                  .samples = worker.last.samples,
                                  .times = worker.last.times,
                                  .arrivals = worker.arrivals,
-                                 .least_late_ns = least_late(job, rank)});
+                                 .least_late_ns = job.aggregators.empty()
+                                                      ? job.late.least_late_ns(rank)
+                                                      : worker.arrivals.late_ns});
     constexpr std::int64_t told_ns = 5'000'000'000;
     if (now < job.latest_at + told_ns) shown.latest = job.latest;
     shown.workers = job.wanted;

@@ -68,6 +68,11 @@ struct job_arrivals {
   std::uint64_t clocks = 0;  // closed
   std::vector<rank_arrivals> ranks;
   latest_arrival latest;
+  std::uint64_t closed_below = 0;  // all clocks below are
+  // By how much a rank came last: of each clock, or, where those are many, in sum over so many,
+  // 1 << span_log2, from a multiple of that on. Ascending in clock and rank.
+  std::uint32_t span_log2 = 0;
+  std::vector<latest_arrival> late;
 
   friend bool operator==(const job_arrivals&, const job_arrivals&) = default;
 };

@@ -36,12 +36,15 @@ inline last_comer last_of(std::span<const std::int64_t> times) {
   return found;
 }
 
-// Closes a clock: counts all that came, and the last of them, and forgets the times.
-inline last_comer close_clock(std::span<std::int64_t> times, std::span<rank_arrivals> sums) {
-  const auto found = last_of(times);
+// Closes a clock: counts all that came, and, where it is looked for, the last of them, and
+// forgets the times.
+inline last_comer close_clock(std::span<std::int64_t> times, std::span<rank_arrivals> sums,
+                              bool looks_for_last = true) {
+  auto found = last_of(times);
   for (std::size_t index = 0; index < times.size(); ++index)
     if (std::exchange(times[index], 0) != 0) ++sums[index].clocks;
-  if (found.count < 2) return found;
+  if (!looks_for_last) found.late_ns = 0;
+  if (found.count < 2 || !looks_for_last) return found;
   ++sums[found.index].last;
   sums[found.index].late_ns += found.late_ns;
   return found;

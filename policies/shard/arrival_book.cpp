@@ -9,7 +9,7 @@ namespace tidegate::policies::sharding {
 // The first push of a clock of a rank: clocks before it may be closed by that.
 void arrival_book::begin(std::uint32_t rank, std::uint64_t clock,
                          std::span<const rank_record> ranks) {
-  if (!std::exchange(has_begun_, true)) first_open_ = clock;
+  if (!std::exchange(has_begun_, true)) first_ = first_open_ = clock;
   next_[rank] = clock + 1;
   while (first_open_ < clock &&
          (clock - first_open_ >= clocks_kept || is_closed(first_open_, ranks)))
@@ -26,19 +26,21 @@ bool arrival_book::is_closed(std::uint64_t clock, std::span<const rank_record> r
 }
 
 void arrival_book::close(std::uint64_t clock) {
-  const auto last =
-      close_clock(std::span(times_).subspan(place(0, clock), next_.size()), sums_.ranks);
+  const auto last = close_clock(std::span(times_).subspan(place(0, clock), next_.size()),
+                                sums_.ranks, clock != first_);
   if (last.count > 0) ++sums_.clocks;
-  if (last.late_ns > sums_.latest.late_ns)
-    sums_.latest = {.clock = clock,
-                    .rank = static_cast<std::uint32_t>(last.index),
-                    .late_ns = last.late_ns};
+  const latest_arrival late{
+      .clock = clock, .rank = static_cast<std::uint32_t>(last.index), .late_ns = last.late_ns};
+  late_.add(late);
+  if (late.late_ns > sums_.latest.late_ns) sums_.latest = late;
 }
 
 job_arrivals arrival_book::take(std::uint64_t token) {
   job_arrivals fresh{.ranks = std::vector<rank_arrivals>(next_.size())};
   std::swap(fresh, sums_);
   fresh.token = token;
+  fresh.closed_below = first_open_;
+  late_.take(fresh);
   return fresh;
 }
 

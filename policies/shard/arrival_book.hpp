@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/model/arrivals.hpp"
+#include "policies/shard/late_spans.hpp"
 #include "policies/shard/records.hpp"
 
 namespace tidegate::policies::sharding {
@@ -19,6 +20,7 @@ class arrival_book {
   explicit arrival_book(std::size_t ranks)
       : times_(ranks * clocks_kept),
         next_(ranks),
+        late_(ranks),
         sums_{.ranks = std::vector<rank_arrivals>(ranks)} {}
 
   // A push of a chunk has come. `ranks`: of the job, as it is now.
@@ -45,8 +47,11 @@ class arrival_book {
 
   std::vector<std::int64_t> times_;  // of the last push, by clock and rank; 0: none
   std::vector<std::uint64_t> next_;  // the clock after the furthest, by rank
+  // Workers begin one after another: in the first clock nobody comes last.
+  std::uint64_t first_ = 0;
   std::uint64_t first_open_ = 0;
   bool has_begun_ = false;
+  late_spans late_;
   job_arrivals sums_;
 };
 

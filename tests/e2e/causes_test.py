@@ -99,11 +99,7 @@ class Causes(TwoHostsTest):
                      "burst", "64kb", "latency", "400ms")
             run = self.launch(self.yaml(clocks=60, hosts=named, shard_hosts=["a"], job={"hosts": ["a", "b"]}),
                               runner=link.command(0, []))
-            self.assertEqual(run.wait(90), 0, run.account())
-            # The worker behind it, or the shard that waits longest for what comes over it: one end of the link.
-            named = [each for each in self.named(run) if each[2] != "starved"]
-            self.assertEqual([each[2] for each in named], ["arrives"], self.tidegate("why", run.run_dir))
-            self.assertIn(named[0][:2], [("worker", 2), ("shard", 0), ("shard", 1)])
+            self.expect(run, ("worker", 2, "arrives"))
             link.remove()
 
     def test_nobody(self):

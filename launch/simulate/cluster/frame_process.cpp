@@ -135,9 +135,10 @@ void frame_process::report_unreachable(const std::vector<policies::unreachable_p
 }
 
 void frame_process::report_arrivals(const policies::shard_report& report) {
-  tell_coordinator([reporter = address_, report](coordinator_process& to) {
-    to.arrivals(reporter, report);
-  });
+  tell_news<coordinator_process>(world_.coordinator,
+                                 [reporter = address_, report](coordinator_process& to) {
+                                   to.arrivals(reporter, report);
+                                 });
 }
 
 void frame_process::look_in(std::int64_t pause_ns) {

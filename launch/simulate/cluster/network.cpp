@@ -170,14 +170,18 @@ void network::partition(const std::set<process_id>& side, nanoseconds until) {
   cuts_.push_back({side, until});
 }
 
-nanoseconds network::arrival(process_id from, process_id to) {
+nanoseconds network::departure(process_id from, process_id to) {
   std::erase_if(cuts_, [&](const cut& entry) { return entry.until <= time_.now(); });
   auto leaves = time_.now();
   for (const auto& candidate : cuts_)
     if (candidate.side.contains(from) != candidate.side.contains(to))
       leaves = std::max(leaves, candidate.until);
-  auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
-  if (const auto late = delays_.find(from); late != delays_.end()) when += late->second;
+  if (const auto late = delays_.find(from); late != delays_.end()) leaves += late->second;
+  return leaves;
+}
+
+nanoseconds network::arrival(process_id from, process_id to) {
+  auto when = departure(from, to) + chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
     ++counted_.late;
     when += chance_.between<nanoseconds>(0, faults_.straggle_max);
@@ -347,6 +351,22 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
                if (lives(to)) arrive();
              });
            });
+}
+
+void network::tell_news(process_id from, process_id to, std::function<void()> arrive) {
+  const auto control = control_.find(control_key(from, to));
+  if (!lives(from) || (control != control_.end() && control->second.until > time_.now()))
+    return;
+  auto& last = news_[{from, to}];
+  last = std::max(last, departure(from, to) +
+                            chance_of_news_.between(faults_.latency_min, faults_.latency_max));
+  const auto number = control_number(from, to);
+  time_.at(last, [this, from, to, number, arrive = std::move(arrive)] {
+    if (!lives(to) || number != control_number(from, to)) return;
+    run_at(to, [this, to, arrive] {
+      if (lives(to)) arrive();
+    });
+  });
 }
 
 void network::tell(process_id from, process_id to, std::uint32_t number,

@@ -67,7 +67,9 @@ struct network_faults {
 
 class network {
  public:
-  network(schedule& time, draws& chance) : time_(time), chance_(chance) {}
+  // `seed`: of what is drawn for news alone.
+  network(schedule& time, draws& chance, std::uint64_t seed)
+      : time_(time), chance_(chance), chance_of_news_(seed) {}
 
   // Faults from now on. `none` heals everything.
   void set_faults(const network_faults& faults) { faults_ = faults; }
@@ -114,6 +116,9 @@ class network {
            std::function<void()> fail);
   // Likewise over the control connection of this number, with which it is lost.
   void tell(process_id from, process_id to, std::uint32_t number, std::function<void()> arrive);
+  // Likewise over the control connection that there is, of what nobody decides by: how much of
+  // it there is changes nothing else that is drawn.
+  void tell_news(process_id from, process_id to, std::function<void()> arrive);
 
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id id) { stalled_[id]; }
@@ -155,6 +160,8 @@ class network {
     bool open = true;
     bool closed = false;  // by its owner
   };
+  // When what is sent now leaves, and when it comes.
+  nanoseconds departure(process_id from, process_id to);
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& packet);
   bool is_open(const message& packet) const { return is_open(packet.over); }
@@ -186,6 +193,7 @@ class network {
 
   schedule& time_;
   draws& chance_;
+  draws chance_of_news_;
   network_faults faults_;
   std::map<process_id, endpoint*> endpoints_;
   std::map<process_id, process_id> wholes_;  // of parts
@@ -194,6 +202,7 @@ class network {
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
   std::map<process_id, nanoseconds> delays_;                         // of what they send
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
+  std::map<std::pair<process_id, process_id>, nanoseconds> news_;    // likewise
   std::vector<connection> connections_;                              // by id - 1
   struct outage {
     nanoseconds until = 0;

@@ -15,7 +15,7 @@ constexpr nanoseconds answer_timeout = second;  // of the launcher's questions
 }  // namespace
 
 world::world(const cluster_plan& drawn, std::uint64_t seed)
-    : plan(drawn), chance(seed), net(time, chance) {}
+    : plan(drawn), chance(seed), net(time, chance, ~seed) {}
 
 world::~world() {
   time.clear();
@@ -175,6 +175,16 @@ void process::tell_any(process_id to, std::uint32_t number, question_at at, answ
   };
   where.net.tell(id_, to, number,
                  [&where, to, at = std::move(at), reply] { at(*where.find(to), reply); });
+}
+
+void process::tell_any_news(process_id to, std::function<void(process&)> at) {
+  auto& where = world_;
+  const asker me{.id = id_, .number = where.net.control_number(id_, to)};
+  where.net.tell_news(id_, to, [&where, me, to, at = std::move(at)] {
+    auto& target = *where.find(to);
+    target.asker_ = me;
+    at(target);
+  });
 }
 
 void process::answered(std::uint64_t number, answer reply) {

@@ -198,6 +198,12 @@ class process : public endpoint {
         },
         std::move(back));
   }
+  // Tells another process what nobody decides by (network::tell_news).
+  template <class Target>
+  void tell_news(process_id to, std::function<void(Target&)> at) {
+    tell_any_news(to,
+                  [at = std::move(at)](process& target) { at(dynamic_cast<Target&>(target)); });
+  }
   // Who asks what is being handled, over which control connection.
   struct asker {
     process_id id = 0;
@@ -218,6 +224,7 @@ class process : public endpoint {
   using question_at = std::function<void(process&, answer_to)>;
   void ask_any(process_id to, question_at at, answer_to back);
   void tell_any(process_id to, std::uint32_t number, question_at at, answer_to back);
+  void tell_any_news(process_id to, std::function<void(process&)> at);
   void answered(std::uint64_t question, answer reply);
 
   struct question {

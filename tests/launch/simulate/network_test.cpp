@@ -78,10 +78,24 @@ class network_test : public testing::Test {
 
   schedule time;
   draws chance{1};
-  network net{time, chance};
+  network net{time, chance, 2};
   listener left, right;
   connection_id way = 0;
 };
+
+TEST_F(network_test, news_come_in_order_and_change_nothing_else_that_is_drawn) {
+  const auto drawn = chance.count();
+  std::vector<int> told;
+  for (int i = 0; i < 50; ++i) net.tell_news(1, 2, [&told, i] { told.push_back(i); });
+  run();
+  EXPECT_EQ(told.size(), 50u);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(chance.count(), drawn);
+  net.tell_news(1, 2, [&told] { told.push_back(50); });
+  net.leave(2);
+  run();
+  EXPECT_EQ(told.size(), 50u) << "nobody is there any more";
+}
 
 TEST_F(network_test, frames_overtake_each_other_and_questions_do_not) {
   std::vector<int> asked;

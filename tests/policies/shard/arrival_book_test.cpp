@@ -11,12 +11,24 @@ std::vector<rank_record> workers(std::size_t count) {
   return std::vector<rank_record>(count);
 }
 
+// Clocks are counted from the second: in the first nobody comes last.
 struct book_of {
-  explicit book_of(std::size_t count) : ranks(workers(count)), book(count) {}
-  void push(std::uint32_t rank, std::uint64_t clock, std::int64_t now) {
-    book.arrived(rank, clock, now, ranks);
+  explicit book_of(std::size_t count) : ranks(workers(count)), book(count) {
+    for (std::uint32_t rank = 0; rank < count; ++rank) book.arrived(rank, 0, 1, ranks);
   }
-  job_arrivals take() { return book.take(7); }
+  void push(std::uint32_t rank, std::uint64_t clock, std::int64_t now) {
+    book.arrived(rank, clock + 1, now, ranks);
+  }
+  job_arrivals take() {
+    auto closed = book.take(7);
+    if (closed.latest.late_ns > 0) --closed.latest.clock;
+    if (closed.clocks == 0 || std::exchange(has_taken, true)) return closed;
+    --closed.clocks;
+    for (auto& rank : closed.ranks) --rank.clocks;
+    return closed;
+  }
+
+  bool has_taken = false;
 
   std::vector<rank_record> ranks;
   arrival_book book;
@@ -27,6 +39,7 @@ TEST(arrival_book, names_who_came_last_and_by_how_much) {
   of.push(0, 0, 100);
   of.push(2, 0, 250);
   of.push(1, 0, 900);
+  EXPECT_EQ(of.take().clocks, 0U);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     EXPECT_TRUE(of.book.is_empty()) << "somebody may still push chunks of the clock";
     of.push(rank, 1, 1000 + rank);
@@ -78,7 +91,7 @@ TEST(arrival_book, a_worker_alone_is_waited_for_by_nobody) {
 TEST(arrival_book, who_has_finished_or_joins_later_is_not_waited_for) {
   book_of of(4);
   of.ranks[1].finished = true;
-  of.ranks[2].joined = 5;
+  of.ranks[2].joined = 6;  // as the book counts
   of.ranks[3].member = false;
   of.push(0, 0, 100);
   of.push(0, 1, 200);
@@ -107,12 +120,16 @@ TEST(arrival_book, clocks_of_who_is_far_ahead_close_without_the_others) {
 }
 
 TEST(arrival_book, begins_where_the_job_goes_on) {
-  book_of of(2);
-  of.push(0, 1000, 100);
-  of.push(1, 1000, 200);
-  of.push(0, 1001, 300);
-  of.push(1, 1001, 300);
-  EXPECT_EQ(of.take().clocks, 1U);
+  const auto ranks = workers(2);
+  arrival_book book(2);
+  for (const std::int64_t clock : {1000, 1001, 1002}) {
+    book.arrived(0, static_cast<std::uint64_t>(clock), clock, ranks);
+    book.arrived(1, static_cast<std::uint64_t>(clock), clock + 10, ranks);
+  }
+  const auto closed = book.take(7);
+  EXPECT_EQ(closed.clocks, 2U);
+  EXPECT_EQ(closed.ranks[1], (rank_arrivals{.clocks = 2, .last = 1, .late_ns = 10}))
+      << "workers begin one after another, which is nobody's delay";
 }
 
 TEST(arrival_book, allocates_nothing_as_pushes_come_in) {
