@@ -209,8 +209,8 @@ Exit codes: 0 it is said; 1 no launcher lives in RUN_DIR, and it has no result; 
 
 constexpr const char* top = R"(tidegate top RUN_DIR
 
-Shows once in a second how the jobs of a run go on: how far they are, which worker the others wait
-for and why, where the time of each worker went in the last five seconds (# it computes, + it is in
+Shows once in a second how the jobs of a run go on: how far they are, which worker or shard
+they wait for and why, where the time of each worker went in the last five seconds (# it computes, + it is in
 calls of the session, . it waits), in which share of the clocks its push came last and by how much,
 who has waited for more than two seconds, and what has happened last. It ends with the run.
 
@@ -276,7 +276,7 @@ Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 
 constexpr const char* view = R"(tidegate view RUN_DIR [--address ADDRESS:PORT]
 
 Prints where a browser finds a page of the run, and answers there until Ctrl-C: how its jobs go on or went,
-which worker the others wait for and why, where the time of workers goes, what has happened, and what
+which worker or shard they wait for and why, where the time of workers goes, what has happened, and what
 processes have written. All of it is read from RUN_DIR, and from the launcher while it lives. A run with
 `monitor` in its file has the same page at that address.
 

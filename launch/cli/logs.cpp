@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "launch/cli/run_folders.hpp"
 #include "launch/plan/run_paths.hpp"
 #include "launch/run/control_socket.hpp"
 #include "launch/run/log_follower.hpp"
+#include "launch/run/run_folders.hpp"
 #include "launch/text/nearest.hpp"
 
 namespace tidegate::launch {

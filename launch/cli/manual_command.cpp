@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "launch/cli/completion_scripts.hpp"
-#include "launch/cli/run_folders.hpp"
 #include "launch/manual/complete.hpp"
 #include "launch/manual/man_page.hpp"
+#include "launch/run/run_folders.hpp"
 #include "launch/text/exit_code.hpp"
 #include "launch/text/files.hpp"
 #include "launch/text/nearest.hpp"
@@ -32,7 +32,6 @@ and keys. An installed tidegate has it where shells of Debian look for it; elsew
 Exit codes: 0 done; 2 bad usage.
 )text";
 
-constexpr const char* shells[] = {"bash", "zsh", "fish"};
 constexpr std::size_t runs_shown_max = 1000;
 
 constexpr int done = static_cast<int>(exit_code::done);

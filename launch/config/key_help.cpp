@@ -45,7 +45,7 @@ std::string last_part(std::string_view key) {
 
 std::string quoted(std::string_view word) {
   constexpr std::size_t shown_bytes_max = 128;
-  return "'" + printable(word.substr(0, shown_bytes_max)) + "'";
+  return "'" + shortened(word, shown_bytes_max) + "'";
 }
 
 // The names below the part that is known; of a word alone the keys with the nearest name.

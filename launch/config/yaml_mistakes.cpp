@@ -84,12 +84,12 @@ class mistake_finder {
   // The quote that is open at the end of the text, in which quotes may hold several lines.
   std::optional<yaml_mistake> look_for_open_quote(std::string_view text) {
     quotes_may_go_on_ = true;
-    auto found = look(text);
+    static_cast<void>(look(text));  // what it guesses of a file that a parser takes is wrong
     return open_quote_ ? std::optional(not_closed(*open_quote_)) : std::nullopt;
   }
 
   std::optional<yaml_mistake> look(std::string_view text) {
-    while (!text.empty() && !found_) {
+    while (!text.empty() && (!found_ || quotes_may_go_on_)) {
       ++line_;
       const auto end = std::min(text.find('\n'), text.size());
       take(text.substr(0, end));

@@ -3,8 +3,8 @@
 // seconds for it. It only reads: GET and HEAD of documents that its owner names. The protocol
 // is cpp-httplib's.
 //
-// Where no key is set, whoever reaches the address is answered, and the address is of
-// loopback; a request that names another host (a page elsewhere whose name was turned to this
+// Where no key is set, the address is of loopback, and whoever reaches it is answered, unless a
+// document is for this process's user (is_of_user); a request that names another host (a page elsewhere whose name was turned to this
 // address) is refused. Where one is set, a request must bring it, as a bearer token or as the
 // password of Basic authentication, which browsers ask their users for. TLS is not spoken.
 #pragma once

@@ -153,14 +153,12 @@ http_answer read_history(const http_request& request, shared_record& record) {
 }
 
 http_document asset_document(const page_asset& asset) {
+  const http_answer answer{.type = std::string(asset.type),
+                           .text = std::make_shared<const std::string>(asset.text),
+                           .tag = std::string(asset.tag),
+                           .content_policy = content_policy};
   return {.path = std::string(asset.path),
-          .read =
-              [&asset](const http_request&) {
-                return http_answer{.type = std::string(asset.type),
-                                   .text = std::make_shared<const std::string>(asset.text),
-                                   .tag = std::string(asset.tag),
-                                   .content_policy = content_policy};
-              },
+          .read = [answer](const http_request&) { return answer; },
           .is_public = true};
 }
 

@@ -16,6 +16,7 @@
 #include "launch/run/attribution.hpp"
 #include "launch/run/json_fields.hpp"
 #include "launch/run/run_folder.hpp"
+#include "launch/run/run_folders.hpp"
 #include "launch/text/printable.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -32,7 +33,6 @@ constexpr std::size_t events_most = 500;
 constexpr std::size_t detail_bytes_most = 400;
 constexpr std::size_t log_lines_most = 200;
 constexpr std::int64_t log_bytes_most = 64 * 1024;
-constexpr std::size_t names_most = 4096;
 constexpr std::int64_t metrics_bytes_most = 2 * 1024 * 1024;
 
 std::string dump(const json& all) {
@@ -84,17 +84,6 @@ json event_json(std::string_view text) {
           {"detail", valid_utf8(text_in(line, "detail", "").substr(0, detail_bytes_most))}};
 }
 
-std::vector<std::string> log_names(const std::string& run_dir) {
-  std::vector<std::string> names;
-  std::error_code error;
-  fs::directory_iterator at(run_dir + "/logs", error);
-  for (; !error && at != fs::directory_iterator() && names.size() < names_most;
-       at.increment(error))
-    if (at->path().extension() == ".log") names.push_back(at->path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
 
 runtime::expected<std::string> events_json(const std::string& run_dir, std::uint64_t since) {
@@ -118,12 +107,12 @@ runtime::expected<std::string> events_json(const std::string& run_dir, std::uint
 }
 
 std::string log_names_json(const std::string& run_dir) {
-  return dump({{"processes", log_names(run_dir)}});
+  return dump({{"processes", log_writers(run_dir)}});
 }
 
 // A name becomes a part of a path only if it is one of the list.
 runtime::expected<std::string> log_json(const std::string& run_dir, std::string_view process) {
-  const auto names = log_names(run_dir);
+  const auto names = log_writers(run_dir);
   const auto at = std::find(names.begin(), names.end(), process);
   if (at == names.end())
     return runtime::fail(errc::not_found, "no process of that name has a log");

@@ -25,8 +25,8 @@ std::string log_names_json(const std::string& run_dir);
 runtime::expected<std::string> log_json(const std::string& run_dir, std::string_view process);
 
 // Returns {"jobs": [{"job", "seconds", "first_clock", "last_clock", "reasons": [sentences],
-// "ranks"}]} of so many of the last lines of metrics.jsonl, of 2 MiB at most, for each of so
-// many jobs. A file that cannot be read has no jobs.
+// "ranks", "shards"}]} of so many of the last lines of metrics.jsonl, of 2 MiB at most, for
+// each of so many jobs. A file that cannot be read has no jobs.
 std::string reasons_json(const std::string& run_dir, std::size_t lines, std::size_t jobs);
 
 }  // namespace tidegate::launch

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/run/json_fields.hpp"
-#include "launch/run/run_metrics.hpp"
+#include "launch/run/metrics_lines.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -21,15 +21,16 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr double ms_per_second = 1e3;
 
 worker_share share_of(const json& worker, double seconds) {
-  worker_share of{.rank = static_cast<std::uint32_t>(count_in(worker, "rank")),
+  const auto rates = worker_in(worker, seconds);
+  worker_share of{.rank = rates.rank,
                   .clock = count_in(worker, "clock"),
-                  .clocks = number_in(worker, "clocks_per_second") * seconds,
-                  .computes = number_in(worker, "computes") * seconds,
-                  .calls = number_in(worker, "calls") * seconds,
-                  .waits = number_in(worker, "waits") * seconds};
-  if (of.computes + of.calls + of.waits > 0) of.seconds = seconds;
-  of.last = number_in(worker, "comes_last") * of.clocks;
-  of.late = of.last * number_in(worker, "late_seconds");
+                  .clocks = rates.clocks,
+                  .computes = rates.computes * rates.seconds,
+                  .calls = rates.calls * rates.seconds,
+                  .waits = rates.waits * rates.seconds,
+                  .late = rates.late,
+                  .last = rates.comes_last * rates.clocks};
+  if (of.computes + of.calls + of.waits > 0) of.seconds = rates.seconds;
   return of;
 }
 
@@ -88,8 +89,6 @@ series_point point_of(const json& line) {
   point.fastest = count_in(line, "clock_fastest");
   point.clocks = number_in(line, "clocks_per_second") * point.seconds;
   point.samples = number_in(line, "samples_per_second") * point.seconds;
-  point.epoch = count_in(line, "epoch");
-  point.restarts = count_in(line, "restarts");
   point.staleness = count_in(line, "staleness_max");
   if (const auto loss = line.find("loss"); loss != line.end() && loss->is_number())
     point.loss = loss->get<double>();
@@ -103,9 +102,7 @@ series_point point_of(const json& line) {
 
 bool is_of_a_job(const json& line) {
   const auto seconds = number_in(line, "seconds");
-  return line.is_object() && line.contains("workers") && line["workers"].is_array() &&
-         line.contains("job") && line["job"].is_string() && std::isfinite(seconds) &&
-         seconds > 0 && seconds < 1e6;
+  return is_metrics(line) && std::isfinite(seconds) && seconds > 0 && seconds < 1e6;
 }
 
 // As many digits as a chart shows: a third of the bytes.
@@ -183,12 +180,9 @@ std::size_t first_wanted(std::string_view since, const thinned_series& series) {
 
 void run_history::add(std::string_view text) {
   const auto line = json::parse(text, nullptr, false);
-  if (!is_of_a_job(line) || !line.contains("version")) return;
-  if (line["version"] != metrics_version) {
-    problem_ =
-        "metrics.jsonl has lines of version " +
-        line["version"].dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 32) +
-        "; this Tidegate reads version " + std::to_string(metrics_version);
+  if (!is_of_a_job(line)) return;
+  if (auto problem = problem_of_version(line); !problem.empty()) {
+    problem_ = std::move(problem);
     return;
   }
   const auto name = line["job"].get<std::string>();
@@ -236,8 +230,6 @@ std::string series_json(const std::string& job, const thinned_series& series,
   all["waits"] = share(&series_point::waits);
   all["waits_low"] = share(&series_point::waits_low);
   all["waits_high"] = share(&series_point::waits_high);
-  all["epoch"] = number(&series_point::epoch);
-  all["restarts"] = number(&series_point::restarts);
   all["staleness"] = number(&series_point::staleness);
   all["loss"] = of([](const series_point& point) {
     return point.loss ? short_number(*point.loss) : json(nullptr);

@@ -68,8 +68,6 @@ void merge(series_point& to, const series_point& more) {
   to.waits += more.waits;
   to.waits_low += more.waits_low;
   to.waits_high += more.waits_high;
-  to.epoch = more.epoch;
-  to.restarts = more.restarts;
   to.staleness = more.staleness;
   if (more.loss) to.loss = more.loss;
   for (const auto& [name, value] : more.metrics) to.metrics[name] = value;

@@ -39,7 +39,7 @@ struct series_point {
   double known = 0;  // seconds in which it is known where time went
   // Means over all workers and their tenths from below and above, times these.
   double computes = 0, calls = 0, waits = 0, waits_low = 0, waits_high = 0;
-  std::uint64_t epoch = 0, restarts = 0, staleness = 0;
+  std::uint64_t staleness = 0;
   std::optional<double> loss;
   std::map<std::string, double> metrics;  // that workers report under names of theirs
   std::vector<worker_share> workers;      // ascend in rank

@@ -11,6 +11,7 @@
 
 #include "launch/page/page_documents.hpp"
 #include "launch/processes/signals.hpp"
+#include "launch/run/run_folders.hpp"
 #include "launch/run/status_feed.hpp"
 #include "launch/text/progress_text.hpp"
 
@@ -63,8 +64,9 @@ void wait_for_signal(const signal_source& signals, const http_server& server) {
 exit_code view_run(const std::string& run_dir, const std::optional<endpoint>& address) {
   std::error_code error;
   const auto path = std::filesystem::absolute(run_dir, error).string();
-  if (error || !std::filesystem::exists(path + "/events.jsonl", error))
-    return cannot_view(run_dir + " is no run folder: it has no events.jsonl");
+  if (error || !is_run(path))
+    return cannot_view(run_dir +
+                       " is no run folder: it has no cluster.yaml or no events.jsonl");
   const auto at = address.value_or(endpoint{.host = "127.0.0.1", .port = 0});
   const signal_source signals;
   const auto feed = std::make_shared<status_feed>(path);

@@ -6,8 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch/run/json_fields.hpp"
-#include "launch/run/run_metrics.hpp"
+#include "launch/run/metrics_lines.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
 
@@ -20,53 +19,6 @@ using policies::held_up_by;
 using policies::job_period;
 using cause = held_up_by::cause;
 using party = held_up_by::party;
-
-bool is_metrics(const json& line) {
-  return line.is_object() && line.contains("version") && line.contains("workers") &&
-         line["workers"].is_array() && line.contains("job") && line["job"].is_string();
-}
-
-policies::pressure_rates pressure_in(const json& process) {
-  return {.stopped = number_in(process, "stopped"),
-          .starved = number_in(process, "starved"),
-          .disk_faults = number_in(process, "disk_faults")};
-}
-
-// Shares are of as many seconds as the process has told of; of all in lines of before.
-double seconds_in(const json& process, double all) {
-  return process.contains("seconds") ? number_in(process, "seconds") : all;
-}
-
-std::uint32_t index_in(const json& process, const char* key) {
-  constexpr double index_max = 1 << 20;
-  return static_cast<std::uint32_t>(std::clamp(number_in(process, key), 0.0, index_max));
-}
-
-std::uint64_t clock_in(const json& line) {
-  constexpr double clock_max = 1e15;
-  return static_cast<std::uint64_t>(
-      std::clamp(number_in(line, "clock_slowest"), 0.0, clock_max));
-}
-
-policies::worker_rates worker_in(const json& worker, double seconds) {
-  policies::worker_rates of{.rank = index_in(worker, "rank"),
-                            .seconds = seconds_in(worker, seconds),
-                            .clocks = number_in(worker, "clocks"),
-                            .clocks_per_second = number_in(worker, "clocks_per_second"),
-                            .computes = number_in(worker, "computes"),
-                            .calls = number_in(worker, "calls"),
-                            .waits = number_in(worker, "waits"),
-                            .credits = number_in(worker, "credits"),
-                            .pressure = pressure_in(worker),
-                            .comes_last = number_in(worker, "comes_last"),
-                            .late_seconds = number_in(worker, "late_seconds"),
-                            .late = number_in(worker, "late")};
-  if (worker.contains("late")) return of;
-  // Lines of before.
-  of.clocks = of.clocks_per_second * seconds;
-  of.late = of.clocks * of.comes_last * of.late_seconds;
-  return of;
-}
 
 // Lines of before have no shards, and less of workers.
 job_period period_in(const json& line) {
@@ -84,7 +36,7 @@ job_period period_in(const json& line) {
                                 .waits = number_in(shard, "waits"),
                                 .busy = number_in(shard, "busy"),
                                 .pressure = pressure_in(shard)});
-  auto of = policies::period_of(clock_in(line), rates);
+  auto of = policies::period_of(count_in(line, "clock_slowest"), rates);
   of.epoch = number_in(line, "epoch");
   return of;
 }
@@ -164,10 +116,8 @@ runtime::status metrics_record::read(std::istream& lines) {
   for (std::string text; std::getline(lines, text);) {
     const auto line = json::parse(text, nullptr, false);
     if (!is_metrics(line)) continue;
-    if (line["version"] != metrics_version)
-      return {runtime::errc::invalid_argument,
-              "metrics.jsonl has lines of version " + line["version"].dump() +
-                  "; this Tidegate reads version " + std::to_string(metrics_version)};
+    if (auto problem = problem_of_version(line); !problem.empty())
+      return {runtime::errc::invalid_argument, std::move(problem)};
     const auto job = line["job"].get<std::string>();
     const auto [at, is_new] = periods_.try_emplace(job);
     if (is_new) jobs_.push_back(job);

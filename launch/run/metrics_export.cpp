@@ -1,19 +1,18 @@
 #include "launch/run/metrics_export.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "launch/monitor/http_post.hpp"
 #include "launch/monitor/otlp_document.hpp"
 #include "launch/run/metrics_text.hpp"
+#include "launch/run/run_folder.hpp"
 #include "launch/text/files.hpp"
 #include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -27,11 +26,6 @@ using runtime::errc;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t conclusion_ms = 2'000;  // for the last view
 constexpr std::int64_t give_up_ms = 1'000;     // until libcurl sees that it is to
-
-std::string name_of_this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 }  // namespace
 
@@ -122,7 +116,7 @@ struct metrics_export::worker {
 
   std::unique_ptr<http_post> post;
   const std::int64_t timeout_ms;
-  const std::string host = name_of_this_host();
+  const std::string host = own_host_name();
   counter_starts starts{runtime::unix_now()};
   std::atomic<bool> is_given_up = false;
   // By steady_now(), for the last view; 0: others follow.

@@ -67,11 +67,6 @@ runtime::expected<std::string> claim_stamped(const std::string& first) {
   return runtime::fail(refuse(runtime::errc::already_exists, first, "and 999 more are taken"));
 }
 
-std::string own_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "a host";
-}
-
 std::string absolute_path(const std::string& path, std::error_code& error) {
   auto absolute = fs::absolute(path, error).lexically_normal().string();
   if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
@@ -176,7 +171,7 @@ runtime::status run_folder::record_run(const std::string& cluster) const {
     files.emplace_back(name, text.value_or(std::string()));
   }
   return claims_.record_run(
-      files, "cluster " + cluster + ", run folder " + path_ + " on " + own_name());
+      files, "cluster " + cluster + ", run folder " + path_ + " on " + own_host_name());
 }
 
 runtime::status run_folder::record_epoch(std::uint32_t epoch) {
@@ -195,6 +190,11 @@ runtime::status run_folder::record_cancelled(const std::string& job) const {
   if (auto recorded = claims_.record_cancelled(job); !recorded.ok()) return recorded;
   auto folder = runtime::posix_storage::make(path_ + "/epochs");
   return folder ? policies::record_cancelled(*folder, job) : folder.error();
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "a host";
 }
 
 std::string last_lines(const std::string& path, std::size_t lines_max, std::int64_t bytes_max) {

@@ -68,6 +68,9 @@ class run_folder {
   checkpoint_claims claims_;
 };
 
+// Returns the name of this host, or "a host" where the system does not say.
+std::string own_host_name();
+
 // The last lines of a file, of so many bytes at most, so that the first may be a part of one;
 // empty when it cannot be read.
 std::string last_lines(const std::string& path, std::size_t lines_max,

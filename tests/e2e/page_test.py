@@ -194,7 +194,7 @@ class Page(ClusterTest):
 
     def test_what_is_no_run_folder(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        for words, code, said in (([folder], 1, "is no run folder: it has no events.jsonl"),
+        for words, code, said in (([folder], 1, "is no run folder: it has no cluster.yaml or no events.jsonl"),
                                   ([folder, "--address", "0.0.0.0:80"], 2, "allowed: an address of loopback")):
             done = subprocess.run([BIN / "tidegate", "view", *words], capture_output=True, text=True, timeout=30)
             self.assertEqual(done.returncode, code, done.stderr)

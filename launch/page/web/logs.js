@@ -1,6 +1,6 @@
 // The end of a process's log.
 import {byId, element, setText} from "./dom.js";
-import {Refused, ask} from "./feed.js";
+import {ask} from "./feed.js";
 
 export class Logs {
   constructor() {
@@ -9,19 +9,8 @@ export class Logs {
     byId("process").addEventListener("change", () => this.read());
   }
 
-  // Empty, with a word about why, for a browser of another user.
-  async askNames() {
-    try {
-      return (await ask("/log.json")).processes;
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      setText(byId("log"), error.message);
-      return [];
-    }
-  }
-
   async readNames() {
-    const processes = await this.askNames();
+    const {processes} = await ask("/log.json");
     if (processes.join() === this.names.join()) return;
     this.names = processes;
     const select = byId("process");

@@ -2,7 +2,7 @@
 import {BarChart, TimeChart, color, seriesColor, setUpCharts} from "./charts.js";
 import {brief, byId, count, duration, element, isNumber, milliseconds, percent, setText, timeOfDay} from "./dom.js";
 import {Events} from "./events.js";
-import {Feed, ask, hasKey, keepKey} from "./feed.js";
+import {Feed, Refused, ask, hasKey, keepKey} from "./feed.js";
 import {drawJobs, drawReasons, jobsOfHistory} from "./jobs.js";
 import {Logs} from "./logs.js";
 import {Series} from "./series.js";
@@ -198,7 +198,7 @@ async function round() {
   return hasEnded() ? "ended" : "";
 }
 
-function showState({answers, keyWanted, since, pause}) {
+function showState({answers, keyWanted, since, pause, error}) {
   const link = byId("link");
   byId("retry").hidden = answers !== false;
   if (keyWanted) {
@@ -211,7 +211,7 @@ function showState({answers, keyWanted, since, pause}) {
     setText(link, hasEnded() ? "" : "live");
   } else {
     link.className = "link bad";
-    setText(link, `✕ no answer ${since ? `since ${timeOfDay(since)}` : "yet"}; it is asked again in ${Math.round(pause / 1000)} s`);
+    setText(link, error instanceof Refused ? `✕ ${error.message}` : `✕ no answer ${since ? `since ${timeOfDay(since)}` : "yet"}; it is asked again in ${Math.round(pause / 1000)} s`);
   }
 }
 

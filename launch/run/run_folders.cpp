@@ -1,4 +1,4 @@
-#include "launch/cli/run_folders.hpp"
+#include "launch/run/run_folders.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,6 @@ namespace tidegate::launch {
 
 namespace fs = std::filesystem;
 
-// Its file of the cluster says that a run began.
 bool is_run(const std::string& folder) {
   std::error_code error;
   return fs::is_regular_file(fs::path(folder) / "cluster.yaml", error) &&
@@ -15,10 +14,13 @@ bool is_run(const std::string& folder) {
 }
 
 std::vector<std::string> log_writers(const std::string& run_dir) {
+  constexpr std::size_t names_most = 4096;
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run_dir + "/logs", error))
-    if (entry.path().extension() == ".log") names.push_back(entry.path().stem().string());
+  fs::directory_iterator at(run_dir + "/logs", error);
+  for (; !error && at != fs::directory_iterator() && names.size() < names_most;
+       at.increment(error))
+    if (at->path().extension() == ".log") names.push_back(at->path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }
