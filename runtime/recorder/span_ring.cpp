@@ -1,0 +1,147 @@
+#include "runtime/recorder/span_ring.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <utility>
+
+#include "runtime/base/record_clock.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+using span_words = std::array<std::uint64_t, 7>;
+
+}  // namespace
+
+void* span_ring::map(int fd) {
+  return ::mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+expected<span_ring> span_ring::make(std::uint64_t token) {
+  const auto failed = [](const char* doing) {
+    return fail(errc::io_error,
+                std::string("memory for traces: ") + doing + ": " + std::strerror(errno));
+  };
+  unique_fd fd(::memfd_create("tidegate-spans", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return failed("memfd_create");
+  // A process that cuts it short would have its reader die of SIGBUS.
+  if (::ftruncate(fd.get(), static_cast<off_t>(sizeof(page))) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return failed("its size");
+  void* at = map(fd.get());
+  if (at == MAP_FAILED) return failed("mmap");
+  // A new file is all zeros, which is what its atomics begin with.
+  auto* shared = static_cast<page*>(at);
+  shared->token = token;
+  return span_ring(shared, std::move(fd));
+}
+
+expected<span_ring> span_ring::open(int fd, std::uint64_t token) {
+  struct stat info = {};
+  std::uint64_t found = 0;
+  // Before anything is mapped, let alone written: the number may be another file's by now.
+  const bool is_ours = ::fstat(fd, &info) == 0 &&
+                       info.st_size == static_cast<off_t>(sizeof(page)) &&
+                       ::pread(fd, &found, sizeof found, offsetof(page, token)) ==
+                           static_cast<ssize_t>(sizeof found) &&
+                       found == token;
+  void* at = is_ours ? map(fd) : MAP_FAILED;
+  if (at == MAP_FAILED)
+    return fail(errc::not_found,
+                "descriptor " + std::to_string(fd) + " is no memory for traces of this run");
+  return span_ring(static_cast<page*>(at), unique_fd());
+}
+
+span_ring::span_ring(span_ring&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)), fd_(std::move(other.fd_)) {}
+
+span_ring& span_ring::operator=(span_ring&& other) noexcept {
+  std::swap(page_, other.page_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+span_ring::~span_ring() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(page));
+}
+
+void span_ring::add(const trace_span& span) noexcept {
+  const auto number = page_->next.fetch_add(1, std::memory_order_relaxed);
+  auto& into = page_->all[number % slots];
+  const auto words = std::bit_cast<span_words>(span);
+  into.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    into.words[i].store(words[i], std::memory_order_relaxed);
+  into.number.store(number + 1, std::memory_order_release);
+}
+
+void span_ring::write(shared_moment& at, const moment& now) noexcept {
+  const auto number = at.number.load(std::memory_order_relaxed);
+  at.number.store(number + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  at.record_ns.store(now.record_ns, std::memory_order_relaxed);
+  at.steady_ns.store(now.steady_ns, std::memory_order_relaxed);
+  at.number.store(number + 2, std::memory_order_release);
+}
+
+std::optional<span_ring::moment> span_ring::read(const shared_moment& at) noexcept {
+  const auto number = at.number.load(std::memory_order_acquire);
+  const moment found{.record_ns = at.record_ns.load(std::memory_order_relaxed),
+                     .steady_ns = at.steady_ns.load(std::memory_order_relaxed)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool is_whole =
+      number > 0 && number % 2 == 0 && at.number.load(std::memory_order_relaxed) == number;
+  return is_whole ? std::optional(found) : std::nullopt;
+}
+
+void span_ring::note_clocks() noexcept {
+  const moment now{.record_ns = record_now(), .steady_ns = steady_now()};
+  auto& [first, last] = page_->moments;
+  if (first.number.load(std::memory_order_relaxed) == 0) write(first, now);
+  write(last, now);
+}
+
+std::vector<trace_span> span_ring::read() const {
+  // The pace of one clock by the other, from two moments far enough apart.
+  constexpr std::int64_t far_ns = 1'000'000'000;
+  const auto first = read(page_->moments[0]);
+  const auto last = read(page_->moments[1]);
+  const auto base = last ? last : first;
+  if (!base) return {};
+  double pace = 1;
+  if (first && last && last->record_ns - first->record_ns >= far_ns)
+    pace = static_cast<double>(last->steady_ns - first->steady_ns) /
+           static_cast<double>(last->record_ns - first->record_ns);
+  const auto steady_to_unix = unix_now() - steady_now();
+  const auto to_unix = [&](std::int64_t record_ns) {
+    return steady_to_unix + base->steady_ns +
+           static_cast<std::int64_t>(static_cast<double>(record_ns - base->record_ns) * pace);
+  };
+  const auto end = page_->next.load(std::memory_order_acquire);
+  std::vector<trace_span> found;
+  for (auto number = end - std::min<std::uint64_t>(end, slots); number < end; ++number) {
+    const auto& from = page_->all[number % slots];
+    if (from.number.load(std::memory_order_acquire) != number + 1) continue;
+    span_words words{};
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = from.words[i].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (from.number.load(std::memory_order_relaxed) != number + 1) continue;
+    auto span = std::bit_cast<trace_span>(words);
+    span.begin_ns = to_unix(span.begin_ns);
+    span.end_ns = to_unix(span.end_ns);
+    found.push_back(span);
+  }
+  return found;
+}
+
+}  // namespace tidegate::runtime
