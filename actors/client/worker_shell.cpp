@@ -185,19 +185,21 @@ runtime::buffer worker_shell::place(const runtime::frame_header& header) {
 void worker_shell::on_frame(frame_event& event) {
   if (!broken_.ok()) return;
   if (event.header.kind == frame_kind::pull_reply) owner_.copied(event.copied);
-  if (answers_came_.is_kept()) note_answer(event.header);
+  if (answers_came_.is_kept()) note_answer(event.header, home_.record_now());
   core_.frame(event.header, event.payload.bytes());
   owner_.progressed();
   carry_out();
 }
 
-void worker_shell::note_answer(const runtime::frame_header& header) {
+void worker_shell::note_answer(const runtime::frame_header& header, std::int64_t now) {
   const bool is_answer =
       header.kind == frame_kind::pull_reply || header.kind == frame_kind::push_ack ||
       header.kind == frame_kind::doorbell_reply || header.kind == frame_kind::doorbell_ack ||
       header.kind == frame_kind::call_reply;
   if (!is_answer || header.shard >= shards_.size()) return;
-  if (answers_came_.came(header.shard, core_.worker().now(), home_.record_now()))
+  if (records_)
+    home_.record(runtime::span_of(runtime::span_kind::answer, header, header.shard, now, now));
+  if (answers_came_.came(header.shard, core_.worker().now(), now))
     owner_.answered(answers_came_.sums());
 }
 

@@ -147,7 +147,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
     return home_.shares_memory_with(addresses_[shard]);
   }
   // Notes when the answer of a pull or push came.
-  void note_answer(const runtime::frame_header& header);
+  void note_answer(const runtime::frame_header& header, std::int64_t now);
   void send_payload(const policies::worker_effects::send& send, runtime::frame_header header,
                     std::uint64_t priority);
   void look_soon() {
@@ -196,6 +196,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   void copied(std::uint64_t bytes) override { owner_.copied(bytes); }
 
   shell_home& home_;
+  const bool records_ = home_.records();
   worker_memory& memory_;
   worker_owner& owner_;
   bool aggregated_;

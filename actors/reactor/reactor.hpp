@@ -34,6 +34,7 @@
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/fork_count.hpp"
 #include "runtime/process/stall_watch.hpp"
+#include "runtime/recorder/span_recorder.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
@@ -117,6 +118,9 @@ class reactor final : public caf::execution_unit {
     std::erase(ending_, &item);
   }
 
+  // Notes what this process does; or null. Any thread.
+  runtime::span_recorder* recorder() const noexcept { return recorder_; }
+
   // Of the reactor's thread, all but address().
   runtime::link& link() noexcept { return *link_; }
   // The actor that serves the link's frames takes it (first turn) and gives it up (on exit):
@@ -135,10 +139,13 @@ class reactor final : public caf::execution_unit {
    public:
     explicit waiting_time(reactor& home) : home_(home), since_(runtime::record_now()) {}
     ~waiting_time() {
-      const auto waited = runtime::record_now() - since_;
-      if (waited > 0)
-        home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(waited),
-                                   std::memory_order_relaxed);
+      const auto now = runtime::record_now();
+      if (now <= since_) return;
+      home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(now - since_),
+                                 std::memory_order_relaxed);
+      if (home_.recorder_ != nullptr)
+        home_.recorder_->add(
+            {.begin_ns = since_, .end_ns = now, .kind = runtime::span_kind::wait});
     }
     waiting_time(const waiting_time&) = delete;
     waiting_time& operator=(const waiting_time&) = delete;
@@ -173,6 +180,7 @@ class reactor final : public caf::execution_unit {
   void take_drive();
   void give_drive();
 
+  runtime::span_recorder* const recorder_ = runtime::span_recorder::of_process();
   std::unique_ptr<runtime::link> link_;
   std::string address_;
   bool link_open_ = false;

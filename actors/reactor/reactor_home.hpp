@@ -30,6 +30,10 @@ class reactor_home : public shell_home {
             .starved_ns = runtime::starved_ns_of_thread().value_or(0),
             .disk_faults = runtime::disk_faults_of_process()};
   }
+  bool records() const noexcept override { return reactor_.recorder() != nullptr; }
+  void record(const runtime::trace_span& span) noexcept override {
+    if (auto* recorder = reactor_.recorder()) recorder->add(span);
+  }
   const shell_limits& limits() const noexcept override {
     static const auto limits = limits_of_cluster();
     return limits;

@@ -15,6 +15,7 @@
 #include "policies/supervision/reachability_judge.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/base/trace_span.hpp"
 #include "runtime/functions/function_library.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -91,6 +92,11 @@ class shell_home {
 
   // Tells the coordinator, if there is one, when pushes came in.
   virtual void report_arrivals(const policies::shard_report& /*report*/) {}
+
+  // Whether anybody reads what record() is told.
+  virtual bool records() const noexcept { return false; }
+  // Notes what was done, with times of record_now(). Allocates nothing, waits for nobody.
+  virtual void record(const runtime::trace_span& /*span*/) noexcept {}
 
   // Calls look() of the shell that lives here, once, after so long.
   virtual void look_in(std::int64_t pause_ns) = 0;

@@ -11,6 +11,7 @@
 #include "runtime/base/launch_variables.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/process/spare.hpp"
+#include "runtime/recorder/span_recorder.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::actors {
@@ -30,6 +31,7 @@ expected<session_parts> parts_of_process(interrupt_check interrupted) {
   runtime::log::start("worker-" + environment->job + "-" + std::to_string(environment->rank));
   session_parts parts;
   parts.beats = runtime::heartbeat::of_process(environment->node.token);
+  runtime::span_recorder::begin(environment->node.token);
   parts.state = runtime::state_file::of_process(environment->node.token);
   auto mirror = runtime::mirror_line::of_process();
   if (mirror)

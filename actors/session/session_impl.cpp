@@ -6,6 +6,7 @@
 
 #include "actors/control/session_presence.hpp"
 #include "actors/session/not_finite.hpp"
+#include "actors/session/traced_call.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -175,12 +176,14 @@ pending session_impl::start(worker_command command) {
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
-  const auto begun = runtime::record_now();
+  auto span = span_of(*shared, shell_.core().welcome().token, clock_, runtime::record_now());
   reactor::inline_driver driver(*reactor_);
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns
+  span.end_ns = runtime::record_now();
   call_ns_ +=
-      static_cast<std::uint64_t>(std::max<std::int64_t>(0, runtime::record_now() - begun));
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, span.end_ns - span.begin_ns));
+  if (auto* recorder = reactor_->recorder()) recorder->add(span);
   return result;
 }
 

@@ -20,27 +20,43 @@ class arrival_reports {
   // stands still meanwhile.
   class work {
    public:
-    enum class kind : std::uint8_t { frame, farewell, put_off };
-    work(arrival_reports& of, kind begun) : of_(of), kind_(begun) {
-      of_.begin();
-      if (kind_ == kind::frame && of_.is_due()) of_.report();
+    // What was put off.
+    explicit work(arrival_reports& of) : of_(of) { of_.begin(); }
+    // `header`: of the frame; outlives this.
+    work(arrival_reports& of, const runtime::frame_header& header) : work(of) {
+      header_ = &header;
+      if (of_.is_due()) of_.report();
     }
-    // The job may have ended before another report is due.
     ~work() {
       of_.end();
-      if (kind_ == kind::farewell) of_.report();
+      if (header_ == nullptr) return;
+      of_.record(*header_);
+      // The job may have ended before another report is due.
+      if (header_->kind == runtime::frame_kind::finished) of_.report();
     }
     work(const work&) = delete;
     work& operator=(const work&) = delete;
 
    private:
     arrival_reports& of_;
-    kind kind_;
+    const runtime::frame_header* header_ = nullptr;
   };
+
+  bool records() const noexcept { return records_; }
+  // A chunk is stepped with what was pushed in this clock, until the next is, or this work
+  // ends: a step by itself needs no reading of a clock.
+  void record_step(const policies::frame_tag& chunk, std::uint64_t clock) {
+    if (step_.count > 0) end_step(home_.record_now());
+    step_.job = chunk.job;
+    step_.clock = clock;
+    step_.table = chunk.table;
+    step_.chunk = chunk.chunk;
+    step_.count = 1;
+  }
 
  private:
   void begin() {
-    began_ = home_.record_now();
+    began_ = step_.begin_ns = home_.record_now();
     if (first_ == 0) first_ = began_;
     core_.set_time(began_ - busy_ns_);
   }
@@ -54,14 +70,32 @@ class arrival_reports {
                                      .busy_ns = static_cast<std::uint64_t>(busy_ns_),
                                      .pressure = home_.pressure()}});
   }
-  void end() { busy_ns_ += std::max<std::int64_t>(0, home_.record_now() - began_); }
+  void end() {
+    ended_ = home_.record_now();
+    busy_ns_ += std::max<std::int64_t>(0, ended_ - began_);
+    if (step_.count > 0) end_step(ended_);
+  }
+  void end_step(std::int64_t now) {
+    step_.end_ns = now;
+    home_.record(step_);
+    step_.begin_ns = now;
+    step_.count = 0;
+  }
+  void record(const runtime::frame_header& header) {
+    if (!records_) return;
+    home_.record(
+        runtime::span_of(runtime::span_kind::frame, header, header.worker, began_, ended_));
+  }
 
   static constexpr std::int64_t pause_ns = 1'000'000'000;
 
   shell_home& home_;
   policies::ingress_core& core_;
   std::int64_t first_ = 0;
+  const bool records_ = home_.records();
   std::int64_t began_ = 0;
+  std::int64_t ended_ = 0;
+  runtime::trace_span step_{.count = 0, .kind = runtime::span_kind::step};  // 0: none is made
   std::int64_t busy_ns_ = 0;
   std::int64_t reported_at_ = 0;
 };

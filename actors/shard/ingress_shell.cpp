@@ -103,15 +103,19 @@ runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
 }
 
 void ingress_shell::go_on() {
-  const arrival_reports::work work(arrivals_, arrival_reports::work::kind::put_off);
+  const arrival_reports::work work(arrivals_);
   core_.go_on();
 }
 
+policies::reply_code ingress_shell::apply(const effects::apply& step, inputs from) {
+  if (arrivals_.records())
+    arrivals_.record_step(shard_.registry().name_of(step.slot), step.clock);
+  return owner_.apply(step, from);
+}
+
 void ingress_shell::on_frame(frame_event& event) {
-  using work_kind = arrival_reports::work::kind;
   const auto& header = event.header;
-  const arrival_reports::work work(
-      arrivals_, header.kind == frame_kind::finished ? work_kind::farewell : work_kind::frame);
+  const arrival_reports::work work(arrivals_, header);
   const auto taken = take_rows(shard_, memory_, home_, header, event.payload, "a worker");
   if (taken == runtime::errc::over_limit) return core_.no_place(header);
   if (taken == runtime::errc::not_found)

@@ -74,9 +74,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   policies::ingress_core& core() noexcept { return core_; }
 
  private:
-  policies::reply_code apply(const effects::apply& step, inputs from) override {
-    return owner_.apply(step, from);
-  }
+  policies::reply_code apply(const effects::apply& step, inputs from) override;
   double measure(const effects::measure& step, inputs from) override {
     return owner_.measure(step, from);
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "launch/agents/frame_fields.hpp"
+#include "launch/agents/spans_json.hpp"
 #include "launch/agents/state_image_json.hpp"
 #include "launch/agents/survey_json.hpp"
 
@@ -101,6 +102,10 @@ json to_json(const orders::survey& order) {
   return all;
 }
 
+json to_json(const orders::tell_spans& order) {
+  return {{"order", "tell_spans"}, {"question", order.number}, {"most", order.most}};
+}
+
 json to_json(const orders::leave&) {
   return {{"order", "leave"}};
 }
@@ -139,6 +144,9 @@ policies::agent_order order_of(const json& from) {
     return orders::state_mirrored{.process = process_of(from),
                                   .number = number_of<std::uint64_t>(from, "request")};
   if (kind == "survey") return survey_of(from);
+  if (kind == "tell_spans")
+    return orders::tell_spans{.number = number_of<std::uint32_t>(from, "question"),
+                              .most = number_of<std::uint32_t>(from, "most")};
   if (kind == "leave") return orders::leave{};
   throw bad_field("order");
 }
@@ -210,6 +218,12 @@ json to_json(const reports::surveyed& report) {
   return all;
 }
 
+json to_json(const reports::spans& report) {
+  auto all = spans_json(report);
+  all["report"] = "spans";
+  return all;
+}
+
 json to_json(const reports::noted& report) {
   return {{"report", "noted"},
           {"subject", report.subject},
@@ -250,6 +264,7 @@ policies::agent_report report_of(const json& from) {
                           .number = number_of<std::uint64_t>(from, "request"),
                           .image = image_of(from.at("image"))};
   if (kind == "surveyed") return surveyed_of(from);
+  if (kind == "spans") return spans_of(from);
   if (kind == "noted")
     return reports::noted{.subject = text_of(from, "subject"),
                           .detail = text_of(from, "detail"),

@@ -8,6 +8,7 @@
 
 #include "launch/text/command_page.hpp"
 #include "launch/text/endpoint.hpp"
+#include "launch/trace/trace_text.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -25,6 +26,7 @@ enum class command_kind : std::uint8_t {
   status,
   top,
   why,
+  trace,
   view,
   logs,
   list_runs,
@@ -61,11 +63,12 @@ struct command_line {
                               // why: for all
   std::uint32_t workers = 0;  // scale; 0: as many as there are
   std::uint32_t shards = 0;   // scale; likewise
-  std::string output;         // export
+  std::string output;         // export, trace; launch --trace: empty for none
   bool list = false;          // export
   std::string checkpoint;     // export: empty for the newest
   std::optional<std::uint64_t> since;        // export: a clock
   std::optional<std::uint64_t> clock;        // why
+  std::optional<clock_range> clocks;         // trace
   std::optional<std::uint64_t> last_clocks;  // why
   std::string process;                       // logs: empty for all
   std::optional<std::uint64_t> lines;        // logs: of each, of the last

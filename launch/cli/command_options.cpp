@@ -83,6 +83,21 @@ void add_why(adder& add, command_line& into) {
   add("last", number("--last", into.last_clocks), "");
 }
 
+void add_trace(adder& add, command_line& into) {
+  const auto set_clocks = [&into](const std::string& text) {
+    const auto dots = text.find("..");
+    const auto first = parse_unsigned(text.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : parse_unsigned(text.substr(dots + 2));
+    if (!first || !last || *first > *last)
+      throw options::error("--clocks '" + text +
+                           "'; allowed: a clock, or two as 100..120, the first not after the "
+                           "second");
+    into.clocks = clock_range{.first = *first, .last = *last};
+  };
+  add("clocks", options::value<std::string>()->notifier(set_clocks), "");
+  add("output,o", options::value(&into.output), "");
+}
+
 void add_view(adder& add, command_line& into) {
   const auto set_address = [&into](const std::string& text) {
     into.address = parse_endpoint(text, 0);
@@ -118,6 +133,7 @@ options::options_description options_of(command_kind kind, command_line& into) {
       add("continue", options::bool_switch(&into.goes_on), "");
       add_patience(add, into);
       add("follow", options::bool_switch(&into.follow), "");
+      add("trace", options::value(&into.output), "");
       [[fallthrough]];
     case command_kind::validate:
       add_sets(add, into);
@@ -146,6 +162,9 @@ options::options_description options_of(command_kind kind, command_line& into) {
       break;
     case command_kind::why:
       add_why(add, into);
+      break;
+    case command_kind::trace:
+      add_trace(add, into);
       break;
     case command_kind::view:
       add_view(add, into);

@@ -32,6 +32,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       show how a run goes on, second by second
   tidegate why RUN_DIR [--last CLOCKS | --clock CLOCK]
       say which worker or shard a job waits for, and why
+  tidegate trace RUN_DIR [--clocks A..B] [-o FILE]
+      write what each process did lately, moment by moment, as a trace
   tidegate view RUN_DIR [--address ADDRESS:PORT]
       show a run in a browser, while it goes on or after it
   tidegate logs RUN_DIR [PROCESS] [-f]
@@ -120,6 +122,8 @@ Starts the cluster, shows how the jobs go on, and ends with a table of results.
   --run-dir-file FILE  gets the absolute path of the run folder once that is there
   --follow           shows what workers write, each line with the worker's rank in front; it is in
                      RUN_DIR/logs in any case
+  --trace FILE       gets what each process did in its last seconds, as `tidegate trace` writes it, when
+                     the run has ended
   --resume RUN_DIR   goes on with a run that was not done: its launcher was killed, or it failed.
                      Jobs with checkpoints go on from the newest whole one, the others begin anew,
                      all with the cluster file that the run began with. A run that is done is left
@@ -273,6 +277,23 @@ It reads RUN_DIR/metrics.jsonl: of a run that goes on, or has ended.
 Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 2 bad usage.
 )";
 
+constexpr const char* trace =
+    R"(tidegate trace RUN_DIR [--clocks A..B] [-o FILE]
+
+Writes what each process of a run did lately: where its program computed, called and waited, when a
+shard took each push and stepped, and arrows from a push over its step to the answer. The file is JSON of
+the Trace Event Format, for https://ui.perfetto.dev (which keeps it in the browser) and chrome://tracing.
+
+Every process keeps its last 16,384 spans in memory, always, also of the processes that have died. So it works
+on a run that goes on, and nothing had to be switched on. When a job fails, or a process or job hangs, the run
+writes them down itself; of a run that has ended the newest of these files is shown.
+
+  --clocks A..B      of these clocks alone, both included; of a run that is not there yet it waits for them
+  -o, --output FILE  where it goes; without it RUN_DIR/trace.json
+
+Exit codes: 0 it is written; 1 there is nothing to write, or no room; 2 bad usage.
+)";
+
 constexpr const char* view = R"(tidegate view RUN_DIR [--address ADDRESS:PORT]
 
 Prints where a browser finds a page of the run, and answers there until Ctrl-C: how its jobs go on or went,
@@ -310,6 +331,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "stop") return stop;
   if (topic == "ls") return list;
   if (topic == "why") return why;
+  if (topic == "trace") return trace;
   if (topic == "view") return view;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/run/control_socket.hpp"
-#include "launch/run/json_fields.hpp"
 #include "launch/run/run_folders.hpp"
 #include "launch/text/files.hpp"
+#include "launch/text/json_fields.hpp"
 #include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"

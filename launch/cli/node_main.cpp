@@ -14,6 +14,7 @@
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
+#include "runtime/recorder/span_recorder.hpp"
 
 namespace tidegate::launch {
 
@@ -129,6 +130,7 @@ int node_main(const command_line& line, const services& cluster) {
     result = bad_variable("TIDEGATE_TOKEN");
   } else {
     const auto beats = runtime::heartbeat::of_process(token);
+    runtime::span_recorder::begin(token);
     result = is_coordinator ? run_coordinator(line, *spec, token, cluster)
                             : run_member(line, *spec, token, cluster);
   }

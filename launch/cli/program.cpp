@@ -13,6 +13,7 @@
 #include "launch/cli/scale.hpp"
 #include "launch/cli/status.hpp"
 #include "launch/cli/stop.hpp"
+#include "launch/cli/trace.hpp"
 #include "launch/cli/why.hpp"
 #include "launch/config/read_spec.hpp"
 #include "launch/config/write_yaml.hpp"
@@ -81,7 +82,8 @@ int run_on_file(const command_line& line, const services& cluster) {
                                              ? std::string()
                                              : write_yaml(read->spec, read->otlp),
                         .goes_on = line.goes_on,
-                        .patience_ms = line.patience_ms},
+                        .patience_ms = line.patience_ms,
+                        .trace = line.output},
                        cluster));
   }
   const auto plan = make_plan(*spec);
@@ -166,12 +168,15 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(show_top(line->file));
     case command_kind::why:
       return exit_with(explain(*line));
+    case command_kind::trace:
+      return exit_with(trace_run(*line));
     case command_kind::view:
       return exit_with(view_run(line->file, line->address));
     case command_kind::launch:
       if (!line->resume.empty())
         return exit_with(resume_cluster(
-            line->resume, cluster, {.follow = line->follow, .patience_ms = line->patience_ms}));
+            line->resume, cluster,
+            {.follow = line->follow, .patience_ms = line->patience_ms, .trace = line->output}));
       [[fallthrough]];
     case command_kind::validate:
     case command_kind::plan:

@@ -97,6 +97,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   from.number("replicas", replicas, 0, policies::group_size_max - 1);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   from.choice<policies::memory_rule>("memory_check", into.memory_check, memory_words);
+  from.choice<bool>("traces", into.traces, truth_words);
   read_chunks(from, into);
   from.text("rows_dir", into.rows_dir, is_absolute_path);
   if (from.get("plugins") != nullptr && !read_words(from, "plugins", into.plugins))

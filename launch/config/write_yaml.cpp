@@ -282,6 +282,7 @@ std::string write_yaml(const policies::cluster_spec& spec,
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   if (!spec.rows_dir.empty()) text += "  rows_dir: " + quote(spec.rows_dir) + "\n";
   text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
+  text += "  traces: " + std::string(word(truth_words, spec.traces)) + "\n";
   text += engine_text(spec);
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";

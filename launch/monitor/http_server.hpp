@@ -4,9 +4,10 @@
 // is cpp-httplib's.
 //
 // Where no key is set, the address is of loopback, and whoever reaches it is answered, unless a
-// document is for this process's user (is_of_user); a request that names another host (a page elsewhere whose name was turned to this
-// address) is refused. Where one is set, a request must bring it, as a bearer token or as the
-// password of Basic authentication, which browsers ask their users for. TLS is not spoken.
+// document is for this process's user (is_of_user); a request that names another host (a page
+// elsewhere whose name was turned to this address) is refused. Where one is set, a request must
+// bring it, as a bearer token or as the password of Basic authentication, which browsers ask
+// their users for. TLS is not spoken.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@
 
 #include "launch/plan/run_paths.hpp"
 #include "launch/run/attribution.hpp"
-#include "launch/run/json_fields.hpp"
 #include "launch/run/run_folder.hpp"
 #include "launch/run/run_folders.hpp"
+#include "launch/text/json_fields.hpp"
 #include "launch/text/printable.hpp"
 #include "runtime/base/unique_fd.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch/run/json_fields.hpp"
 #include "launch/run/metrics_lines.hpp"
+#include "launch/text/json_fields.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {

@@ -75,10 +75,18 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
     if (!prepared) return runtime::fail(prepared.error());
     page = *prepared;
   }
+  int spans = -1;
+  if (!is_coordinator && spec_.traces) {
+    const auto prepared =
+        rings_.prepare(start.process, process.name.to_string(), identity_.token);
+    if (!prepared) return runtime::fail(prepared.error());
+    spans = *prepared;
+  }
   const auto state = states_.prepare(start, identity_.token);
   if (!state) return runtime::fail(state.error());
   const auto log = log_path(identity_.run_dir, process.name.to_string());
-  const start_descriptors descriptors{.ready = ready.get(), .beats = page, .state = *state};
+  const start_descriptors descriptors{
+      .ready = ready.get(), .beats = page, .spans = spans, .state = *state};
   auto pid = give_place(start, process, log, descriptors);
   const bool was_spare = pid.has_value();
   if (!pid && start.spare != policies::no_spare) {
@@ -89,6 +97,7 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
   }
   if (!pid) pid = start_program(start, process, log, descriptors);
   beats_.started(start.process.process);
+  rings_.started(start.process.process);
   states_.started(start.process.process);
   if (!pid) return runtime::fail(pid.error());
   return spawned_process{

@@ -3,6 +3,8 @@
 // all when destroyed.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <poll.h>
 #include <string>
 #include <sys/types.h>
@@ -13,6 +15,7 @@
 #include "launch/processes/heartbeats.hpp"
 #include "launch/processes/process_table.hpp"
 #include "launch/processes/ready_pipe.hpp"
+#include "launch/processes/span_rings.hpp"
 #include "launch/processes/spare_processes.hpp"
 #include "launch/processes/starter.hpp"
 #include "launch/processes/worker_states.hpp"
@@ -40,6 +43,9 @@ class run_processes final : public process_port {
   void signal(const launched_process& process, process_signal content) override;
   void state_mirrored(const launched_process& process, std::uint64_t number) override {
     states_.mirrored(process, number);
+  }
+  std::vector<policies::agent_reports::spans> spans(std::size_t most) override {
+    return rings_.read(most / std::max<std::size_t>(1, rings_.size()));
   }
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return beats_.readings(); }
@@ -79,6 +85,7 @@ class run_processes final : public process_port {
   launched_process coordinator_;  // that was started last
   spare_processes spares_;
   heartbeats beats_;
+  span_rings rings_;
   worker_states states_;
   std::vector<policies::agent_report> notes_;  // since the last read()
   bool is_ending_all_ = false;

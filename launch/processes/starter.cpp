@@ -7,6 +7,7 @@
 #include "policies/supervision/hang_detector.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
 #include "runtime/process/state_file.hpp"
+#include "runtime/recorder/span_recorder.hpp"
 
 namespace tidegate::launch {
 
@@ -76,6 +77,10 @@ runtime::expected<spawn_request> starter::request(const process_plan& process,
         descriptors.beats, policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms));
     request.inherited_fds.push_back(descriptors.beats);
   }
+  if (descriptors.spans >= 0) {
+    environment[runtime::spans_variable] = std::to_string(descriptors.spans);
+    request.inherited_fds.push_back(descriptors.spans);
+  }
   const auto& state = descriptors.state;
   if (state.file >= 0) {
     environment[runtime::state_variable] = std::to_string(state.file);
@@ -128,6 +133,10 @@ runtime::spare_place starter::place(const process_plan& worker, const run_identi
     const auto interval = policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms);
     place.variables[runtime::heartbeat_variable] = "{}:" + std::to_string(interval);
     place.descriptors.emplace_back(runtime::heartbeat_variable, descriptors.beats);
+  }
+  if (descriptors.spans >= 0) {
+    place.variables[runtime::spans_variable] = "{}";
+    place.descriptors.emplace_back(runtime::spans_variable, descriptors.spans);
   }
   const auto& state = descriptors.state;
   if (state.file >= 0) {

@@ -18,6 +18,7 @@ namespace tidegate::launch {
 struct start_descriptors {
   int ready = -1;                // of the coordinator
   int beats = -1;                // a page for heartbeats
+  int spans = -1;                // memory for what the process does
   state_descriptors state = {};  // of what a worker keeps
 };
 

@@ -15,6 +15,7 @@
 #include "launch/run/patience.hpp"
 #include "launch/run/run.hpp"
 #include "launch/text/files.hpp"
+#include "launch/trace/write_trace.hpp"
 #include "policies/placement/memory_needs.hpp"
 #include "runtime/base/machine_memory.hpp"
 #include "runtime/base/secret.hpp"
@@ -82,6 +83,14 @@ runtime::expected<beginning> begin(const policies::cluster_spec& spec,
   if (!places) return runtime::fail(places.error());
   found.places = std::move(*places);
   return found;
+}
+
+void trace_end(run_journal& journal, const std::string& to) {
+  const auto written = write_trace(journal.folder().path() + "/" + spans_end, to, std::nullopt);
+  if (!written)
+    journal.complain("tidegate: no trace: " + written.error().message());
+  else
+    journal.screen().print("trace " + to + ": " + to_text(written->summary));
 }
 
 // So that no other run, and no earlier life of this one, is taken for it.
@@ -175,6 +184,7 @@ exit_code launch_cluster(const cluster_file& file, const launch_options& options
   if (auto recorded = record_beginning(journal.folder(), spec.name, epoch, start->cancelled);
       !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
+  outlets->trace = options.trace;
   return carry_out(spec, cluster, *programs, journal, epoch, options.follow,
                    std::move(*outlets));
 }
@@ -186,9 +196,13 @@ exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
   if (follow)
     if (const auto followed = current.follow_workers(); !followed.ok())
       journal.complain(followed.message());
+  const auto trace = outlets.trace;
+  if (!trace.empty()) current.trace_the_end();
   current.show_to(std::move(outlets));
   raise_descriptor_limit(spec);
-  return current.carry_out();
+  const auto code = current.carry_out();
+  if (!trace.empty()) trace_end(journal, trace);
+  return code;
 }
 
 }  // namespace tidegate::launch

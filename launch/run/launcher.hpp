@@ -27,6 +27,7 @@ struct launch_options {
   bool goes_on = false;
   // How long to wait for what other systems start late: patience.hpp.
   std::uint32_t patience_ms = 0;
+  std::string trace = {};  // run_outlets::trace
 };
 
 // Returns what a launch that fails so before anything is started exits with.

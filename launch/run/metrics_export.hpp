@@ -58,6 +58,7 @@ class metrics_export {
 struct run_outlets {
   std::unique_ptr<run_monitor> monitor;
   std::unique_ptr<metrics_export> metrics;
+  std::string trace = {};  // the file that gets a trace of the end; empty: none does
 
   // Errors: those of run_monitor::open() and metrics_export::open().
   static runtime::expected<run_outlets> open(const cluster_file& file, const page_maker& page);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/run/json_fields.hpp"
 #include "launch/run/run_metrics.hpp"
+#include "launch/text/json_fields.hpp"
 #include "policies/attribution/job_rates.hpp"
 
 namespace tidegate::launch {

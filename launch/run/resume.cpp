@@ -149,6 +149,7 @@ exit_code go_on(claimed_run run, const services& cluster, const resume_options& 
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
+  outlets->trace = options.trace;
   return carry_out(*spec, cluster, *programs, journal, *epoch, options.follow,
                    std::move(*outlets));
 }

@@ -14,6 +14,7 @@ namespace tidegate::launch {
 struct resume_options {
   bool follow = false;            // as in launch_options
   std::uint32_t patience_ms = 0;  // likewise
+  std::string trace = {};         // likewise
 };
 
 // As launch_cluster, with the cluster file that the run began with and in the folder that it

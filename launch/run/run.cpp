@@ -11,6 +11,7 @@
 #include "launch/processes/process_records.hpp"
 #include "launch/run/launch_plan.hpp"
 #include "launch/run/run_status.hpp"
+#include "launch/text/progress_text.hpp"
 #include "policies/placement/hosts.hpp"
 #include "runtime/base/object_place.hpp"
 #include "runtime/base/processor.hpp"
@@ -88,7 +89,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
       output_(spec, journal),
       metrics_(journal.folder().path()),
       faults_(spec, programs.own, journal, shell_),
-      requests_(spec) {}
+      requests_(spec),
+      traces_(journal) {}
 
 runtime::status run::follow_workers() {
   return output_.follow_workers();
@@ -220,12 +222,22 @@ run_view run::view() const {
   return all;
 }
 
+// What led to it is in the memory of processes for some seconds.
+void run::trace_waits(const policies::cluster_status& status) {
+  const bool runs = std::ranges::any_of(
+      status.jobs, [](const auto& job) { return job.state == policies::job_state::running; });
+  if (runs && !status.waits.empty() && output_.waits().empty())
+    shell_.collect_spans(
+        {.why = span_request::reason::hang, .detail = wait_text(status.waits)});
+}
+
 poll_news run::take_news() {
   auto news = poller_->take();
   for (const auto& e : news.status.events) journal_.event(e);
   if (const auto added = metrics_.add(now_, runtime::unix_now(), news.status);
       !added.ok() && !std::exchange(metrics_failed_, true))
     journal_.complain("tidegate: metrics.jsonl has gaps: " + added.message());
+  trace_waits(news.status);
   output_.look_at_waits(now_, shell_.core(), news.health, std::move(news.status.waits));
   output_.watch_progress(now_, shell_.core());
   return news;
@@ -316,6 +328,10 @@ runtime::status run::write_pids(const std::vector<live_process>& processes) {
   std::vector<std::string> hosts{""};  // the launcher's own
   for (const auto* host : policies::agent_hosts(spec_)) hosts.push_back(host->name);
   return journal_.write("pids.json", pids_json(processes, hosts));
+}
+
+void run::end_spans() {
+  if (const auto reply = traces_.end()) requests_.answer(reply->asker, reply->line);
 }
 
 void run::answer(std::uint32_t asker, const std::string& line) {

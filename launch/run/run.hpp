@@ -22,6 +22,7 @@
 #include "launch/run/run_programs.hpp"
 #include "launch/run/run_requests.hpp"
 #include "launch/run/run_status.hpp"
+#include "launch/run/run_traces.hpp"
 #include "launch/run/services.hpp"
 #include "launch/run/status_poller.hpp"
 #include "launch/shell/inner_agent.hpp"
@@ -40,6 +41,9 @@ class run final : private run_port {
   runtime::status follow_workers();
   // Shows them how the run goes on; before carry_out.
   void show_to(run_outlets outlets);
+  // Has spans_end written when every process has ended (launch/trace/write_trace.hpp); before
+  // carry_out.
+  void trace_the_end() noexcept { traces_end_ = true; }
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -51,6 +55,7 @@ class run final : private run_port {
   void send_metrics();
   void tell_of_metrics();
   void conclude_outlets();
+  void trace_waits(const policies::cluster_status& status);
   poll_news take_news();
 
   // What the shell asks for.
@@ -79,6 +84,13 @@ class run final : private run_port {
   void append_log(const std::string& writer, const std::string& text) override {
     output_.append_log(writer, text);
   }
+  void begin_spans(const span_request& wanted) override { traces_.begin(wanted); }
+  void add_spans(const std::string& host,
+                 const policies::agent_reports::spans& spans) override {
+    traces_.add(host, spans);
+  }
+  void end_spans() override;
+  bool traces_end() const override { return traces_end_; }
   void answer(std::uint32_t asker, const std::string& line) override;
 
   const policies::cluster_spec& spec_;
@@ -97,6 +109,8 @@ class run final : private run_port {
   run_faults faults_;
   std::unique_ptr<status_poller> poller_;
   run_requests requests_;
+  run_traces traces_;
+  bool traces_end_ = false;
   std::unique_ptr<run_monitor> monitor_;    // none: the file wants no port
   std::unique_ptr<metrics_export> export_;  // none: the file names no collector
 

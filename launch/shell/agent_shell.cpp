@@ -91,6 +91,14 @@ void agent_shell::obey(const policies::agent_orders::start& start) {
                todo_);
 }
 
+void agent_shell::obey(const policies::agent_orders::tell_spans& wanted) {
+  for (auto& spans : processes_.spans(wanted.most)) {
+    spans.number = wanted.number;
+    core_.report(clock_.now(), std::move(spans), todo_);
+  }
+  core_.report(clock_.now(), policies::agent_reports::spans{.number = wanted.number}, todo_);
+}
+
 void agent_shell::obey(const policies::agent_orders::start_spare& start) {
   const auto started = processes_.spawn_spare(start);
   if (started.ok()) return;

@@ -74,6 +74,7 @@ class agent_shell {
     processes_.state_mirrored(state.process, state.number);
   }
   void obey(const policies::agent_orders::survey& step) { others_.survey(step); }
+  void obey(const policies::agent_orders::tell_spans& wanted);
   void obey(const policies::agent_orders::leave&) {}  // the core's own
 
   process_port& processes_;

@@ -3,6 +3,7 @@
 // anything. One thread; nothing here waits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +40,9 @@ class process_port {
   virtual void signal(const launched_process& process, process_signal content) = 0;
   // As agent_orders::state_mirrored.
   virtual void state_mirrored(const launched_process& process, std::uint64_t number) = 0;
+  // Returns what processes have noted of what they did, those that have ended lately, too:
+  // `most` spans at most.
+  virtual std::vector<policies::agent_reports::spans> spans(std::size_t most) = 0;
   // Ends all processes by force, spares too, and forgets what workers have kept;
   // agent_turn::all_ended tells when they are gone, in a later turn.
   virtual void end_all() = 0;

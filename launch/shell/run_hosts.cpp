@@ -101,6 +101,8 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
     return take(report.host, *copied);
   if (const auto* news = std::get_if<reports::surveyed>(&content))
     return core_.host_surveyed(report.host, *news);
+  if (const auto* spans = std::get_if<reports::spans>(&content))
+    return take(report.host, *spans);
   if (const auto* log = std::get_if<reports::logged>(&content))
     return world_.append_log(log->writer, log->text);
   if (const auto* note = std::get_if<reports::noted>(&content)) {
@@ -113,6 +115,7 @@ void run_hosts::act(const host_effects::reported& report, launch_effects& out) {
 // Of those that were started there the coordinator may know one of which nothing was reported.
 void run_hosts::act(const host_effects::down& host, launch_effects& out) {
   std::erase_if(later_, [&](const auto& report) { return report.host == host.host; });
+  take(host.host, reports::spans{.number = spans_.number()});  // it tells no more
   for (const auto process : core_.processes_on(host.host)) {
     ended_.push_back({process, core_.incarnation(process)});
     is_changed_ |= living_.erase(process) > 0;
@@ -229,6 +232,52 @@ void run_hosts::take_reports(launch_effects& out) {
   }
 }
 
+void run_hosts::collect_spans(span_request wanted) {
+  spans_.want(now_, std::move(wanted));
+  begin_to_collect();
+}
+
+// What led to it is in the memory of processes for some seconds.
+void run_hosts::look_for_failures(const std::vector<policies::job_status>& jobs,
+                                  const std::set<std::string>& cancelled) {
+  for (const auto& job : jobs) {
+    if (job.state != policies::job_state::failed || !failed_.insert(job.name).second) continue;
+    if (!cancelled.contains(job.name))
+      collect_spans({.why = span_request::reason::job_failed,
+                     .detail = "job " + job.name + " has failed: " + job.failure});
+  }
+}
+
+// What is written down of a hang or a failure is to cost little: each host tells so many at
+// most.
+void run_hosts::begin_to_collect() {
+  constexpr std::uint32_t most = 1U << 15U;
+  constexpr std::uint32_t most_asked = 1U << 18U;
+  std::set<policies::host_number> hosts;
+  for (policies::host_number host = 0; host < contacts_.size(); ++host)
+    if (contacts_[host].is_up()) hosts.insert(host);
+  while (const auto wanted = spans_.begin(hosts)) {
+    world_.begin_spans(*wanted);
+    const bool is_asked = wanted->why == span_request::reason::asked ||
+                          wanted->why == span_request::reason::run_ended;
+    for (const auto host : hosts)
+      order(host, orders::tell_spans{.number = spans_.number(),
+                                     .most = is_asked ? most_asked : most});
+    if (!hosts.empty()) return;
+    spans_.host_done(inner_agent::host);
+    world_.end_spans();
+  }
+}
+
+void run_hosts::take(policies::host_number host, const reports::spans& spans) {
+  if (!spans_.expects(host, spans)) return;
+  if (!spans.writer.empty())
+    return world_.add_spans(host == inner_agent::host ? "" : contacts_[host].name(), spans);
+  if (!spans_.host_done(host)) return;
+  world_.end_spans();
+  begin_to_collect();
+}
+
 std::string run_hosts::with_last_line(std::string text,
                                       const policies::process_name& name) const {
   const auto line = world_.last_line(name.to_string());
@@ -251,7 +300,11 @@ void run_hosts::take(reports::ended& end, launch_effects&) {
 }
 
 void run_hosts::take(const reports::hangs& hang, launch_effects& out) {
-  if (is_current(hang.process)) core_.hangs(hang.process.process, hang.silent_ns, out);
+  if (!is_current(hang.process)) return;
+  collect_spans({.why = span_request::reason::hang,
+                 .detail = core_.processes()[hang.process.process].to_string() +
+                           " gives no sign of life"});
+  core_.hangs(hang.process.process, hang.silent_ns, out);
 }
 
 void run_hosts::take(const reports::spare_ready& spare, launch_effects&) {

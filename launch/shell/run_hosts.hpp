@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,11 @@ class run_hosts {
   void act(const launch_effects::end_spare& end);
   void act(const launch_effects::survey& survey) { order(survey.host, survey.order); }
   void signal(policies::process_number process, policies::process_signal content);
+  // Has the port told what processes have noted: run_port::begin_spans() and so on.
+  void collect_spans(span_request wanted);
+  // The same when a job has failed for the first time, unless that was asked for.
+  void look_for_failures(const std::vector<policies::job_status>& jobs,
+                         const std::set<std::string>& cancelled);
   // No process of the epoch before lives.
   void begin_epoch() {
     coordinator_port_ = 0;
@@ -92,6 +98,8 @@ class run_hosts {
   void take(const policies::agent_reports::not_started& failed, launch_effects& out);
   void take(const policies::agent_reports::listens& coordinator, launch_effects& out);
   void take(policies::host_number host, const policies::agent_reports::state& copied);
+  void take(policies::host_number host, const policies::agent_reports::spans& spans);
+  void begin_to_collect();
   void take(policies::agent_reports::ended& end, launch_effects& out);
   void take(const policies::agent_reports::hangs& hang, launch_effects& out);
   void take(const policies::agent_reports::spare_ready& spare, launch_effects& out);
@@ -107,6 +115,8 @@ class run_hosts {
   std::map<policies::process_number, policies::spare_number> placed_;   // spares, that start
   std::map<policies::process_number, policies::state_mirror> mirrors_;  // of workers' states
   quiet_ends quiet_ends_;
+  span_collector spans_;
+  std::set<std::string> failed_;  // jobs
   std::vector<launched_process> ended_;
   std::uint16_t coordinator_port_ = 0;  // as it has said in this epoch
   bool is_changed_ = false;

@@ -10,6 +10,7 @@
 
 #include "launch/shell/live_process.hpp"
 #include "launch/shell/poll_shell.hpp"
+#include "launch/shell/span_collector.hpp"
 #include "policies/launcher/core.hpp"
 #include "policies/launcher/host_contact.hpp"
 #include "runtime/base/status.hpp"
@@ -101,6 +102,14 @@ class run_port {
   // A process of a host that does not share the run folder has written this; nothing where no
   // log is kept.
   virtual void append_log(const std::string& /*writer*/, const std::string& /*text*/) {}
+  // What processes have noted of what they did comes in: a collection begins, a process of a
+  // host (empty: the launcher's own) has noted this, and there is no more.
+  virtual void begin_spans(const span_request& /*wanted*/) {}
+  virtual void add_spans(const std::string& /*host*/,
+                         const policies::agent_reports::spans& /*spans*/) {}
+  virtual void end_spans() {}
+  // Returns true if they are to be collected once every process has ended, too.
+  virtual bool traces_end() const { return false; }
   // Answers a request for other numbers of workers or shards, or the end of a job: "ok",
   // "error ...".
   virtual void answer(std::uint32_t asker, const std::string& line) = 0;

@@ -56,6 +56,7 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   take_reports();
   take_cancels(happened.cancels);
   for (auto& wanted : happened.requests) scalings_.push_back({std::move(wanted), false});
+  for (auto& wanted : happened.traces) hosts_.collect_spans(std::move(wanted));
   ask_to_scale();
   carry_out();
   decide();
@@ -84,7 +85,17 @@ void run_shell::take_signals(const std::vector<run_turn::signal>& signals) {
   }
 }
 
+void run_shell::collect_spans(span_request wanted) {
+  hosts_.collect_spans(std::move(wanted));
+  carry_out();
+}
+
 void run_shell::take_news(poll_news news) {
+  if (news.connected) {
+    std::set<std::string> cancelled;
+    for (const auto& wanted : cancels_) cancelled.insert(wanted.job);
+    hosts_.look_for_failures(news.status.jobs, cancelled);
+  }
   if (news.gave_up) core_.unreachable(now_, news.health, todo_);
   if (news.connected)
     core_.polled(now_,
@@ -256,6 +267,7 @@ void run_shell::act(const effects::show_agent_log& log) {
 
 void run_shell::act(const effects::conclude& conclusion) {
   conclusion_ = conclusion;
+  if (world_.traces_end()) hosts_.collect_spans({.why = span_request::reason::run_ended});
   hosts_.leave();
 }
 

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ struct run_turn {
   std::optional<poll_news> news;
   std::vector<scale_request> requests;
   std::vector<cancel_request> cancels;
+  std::vector<span_request> traces;
 };
 
 class run_shell {
@@ -59,6 +61,8 @@ class run_shell {
   void turn(std::int64_t now, run_turn happened);
   // Carries out a fault on purpose: to that process, if it lives.
   void disturb(const policies::process_name& process, policies::process_signal content);
+  // Has what processes have noted collected: run_port::begin_spans() and so on.
+  void collect_spans(span_request wanted);
   // The last news, when everything has ended.
   void conclude(std::int64_t now, poll_news news);
 

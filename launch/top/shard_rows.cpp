@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "launch/run/json_fields.hpp"
+#include "launch/text/json_fields.hpp"
 #include "launch/top/table_cells.hpp"
 
 namespace tidegate::launch {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch/run/json_fields.hpp"
+#include "launch/text/json_fields.hpp"
 #include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"

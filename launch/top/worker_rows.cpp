@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "launch/run/json_fields.hpp"
+#include "launch/text/json_fields.hpp"
 
 namespace tidegate::launch {
 

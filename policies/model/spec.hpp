@@ -341,6 +341,7 @@ struct cluster_spec {
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
   memory_rule memory_check = memory_rule::refuse;
+  bool traces = true;  // processes note what they do
   // Shared libraries with functions (include/tidegate/plugin.h) that shards and aggregators
   // load, by path, and how long one may run.
   std::vector<std::string> plugins;

@@ -22,6 +22,7 @@
 #include "policies/model/process_exit.hpp"
 #include "policies/model/process_name.hpp"
 #include "policies/model/state_image.hpp"
+#include "runtime/base/trace_span.hpp"
 
 namespace tidegate::policies {
 
@@ -111,6 +112,11 @@ struct survey {
   survey_step step = survey_step::listen;
   std::vector<survey_peer> peers = {};  // to reach
 };
+// Tell what processes have noted of what they did; answered by `spans`.
+struct tell_spans {
+  std::uint32_t number = 0;  // of the question
+  std::uint32_t most = 0;    // spans, of all processes together
+};
 // The run is over: end all, and go.
 struct leave {};
 
@@ -119,7 +125,7 @@ struct leave {};
 using agent_order =
     std::variant<agent_orders::start, agent_orders::start_spare, agent_orders::end_spare,
                  agent_orders::signal, agent_orders::state_mirrored, agent_orders::survey,
-                 agent_orders::leave>;
+                 agent_orders::tell_spans, agent_orders::leave>;
 
 namespace agent_reports {
 
@@ -176,6 +182,13 @@ struct surveyed {
   std::string why = {};
   std::vector<unreached_host> unreached = {};  // of those that it was to reach
 };
+// What a process has noted of what it did; where there is too much, the last of it.
+struct spans {
+  std::uint32_t number = 0;  // of the question
+  std::string writer;        // as its log is named; empty: there is no more
+  std::uint32_t incarnation = 1;
+  std::vector<runtime::trace_span> all = {};  // times in nanoseconds since 1970
+};
 // For the events of the run.
 struct noted {
   std::string subject;
@@ -189,7 +202,7 @@ using agent_report =
     std::variant<agent_reports::started, agent_reports::not_started, agent_reports::ended,
                  agent_reports::hangs, agent_reports::listens, agent_reports::spare_ready,
                  agent_reports::spare_ended, agent_reports::logged, agent_reports::state,
-                 agent_reports::surveyed, agent_reports::noted>;
+                 agent_reports::surveyed, agent_reports::spans, agent_reports::noted>;
 
 // What travels. `taken`: the number of the last message of the other side that was taken.
 struct agent_frame {

@@ -13,6 +13,7 @@ PROJECT = {
     "include": [],
     BASE: ["include"],
     "runtime/heartbeat": [BASE],
+    "runtime/recorder": [BASE],
     "runtime/memory": [BASE],
     "runtime/process": [BASE],
     "runtime/sockets": [BASE],
@@ -71,7 +72,7 @@ PROJECT = {
     "actors/device": [*TRANSPORT, "runtime/kernels", "runtime/optimizers", "runtime/device", *COMMON,
                       "policies/worker"],
     "actors/control": [*TRANSPORT, "runtime/sockets", *COMMON, "actors/seam", "actors/membership", "actors/environment"],
-    "actors/reactor": [*TRANSPORT, "runtime/process", *COMMON, "actors/seam", "actors/environment", "actors/control"],
+    "actors/reactor": [*TRANSPORT, "runtime/process", "runtime/recorder", *COMMON, "actors/seam", "actors/environment", "actors/control"],
     "actors/session": ["runtime", "include", *COMMON, "policies/worker", "actors/seam", "actors/client",
                        "actors/environment", "actors/store", "actors/device", "actors/control", "actors/reactor"],
     "actors/node": ["runtime", "policies", "actors/seam", "actors/shard", "actors/aggregator", "actors/coordinator",
@@ -85,15 +86,17 @@ PROJECT = {
     "launch/config": [BASE, "runtime/optimizers", "runtime/device", *COMMON, "launch/text"],
     "launch/manual": [BASE, "policies/model", "launch/text", "launch/config"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
-    "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", *COMMON, "policies/agent", "policies/launcher",
+    "launch/processes": [BASE, "runtime/heartbeat", "runtime/process", "runtime/recorder", *COMMON, "policies/agent", "policies/launcher",
                          "policies/worker", "launch/shell", "launch/text", "launch/config", "launch/plan"],
     "launch/agents": [BASE, "runtime/process", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher", "launch/shell", "launch/text", "launch/config",
                       "launch/plan", "launch/processes"],
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
-                   "launch/agents", "launch/monitor"],
+                   "launch/agents", "launch/monitor", "launch/trace"],
     # What answers HTTP requests of a run, and posts its metrics, and `tidegate top`.
     "launch/monitor": [BASE, "runtime/objects", "launch/text"],
+    # What processes did, moment by moment, for viewers of traces.
+    "launch/trace": [BASE, "launch/text"],
     "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
     "launch/page": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/plan", "launch/processes", "launch/monitor", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
@@ -114,7 +117,7 @@ PROJECT = {
                                 "actors/store", "launch/shell"],
     "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
     "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],
-    "launch/cli": [BASE, "runtime/heartbeat", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "actors/environment", "actors/control",
+    "launch/cli": [BASE, "runtime/heartbeat", "runtime/recorder", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "actors/environment", "actors/control",
                    "actors/node", "launch"],
 
     # What an example includes must be there for a user who has only the installed package.

@@ -4,6 +4,7 @@
 usage: law_table.py ROOT            fails if a page shows another table than law.py says
        law_table.py ROOT --write    writes the table into the pages
 """
+import collections
 import pathlib
 import sys
 
@@ -15,11 +16,24 @@ BEGIN = "<!-- law of includes: written by tests/style/law_table.py -->"
 END = "<!-- end of the law of includes -->"
 
 
+MANY = 8
+
+
 def shorten(folders: list[str]) -> list[str]:
-    """The common layers of policies/ in one word."""
+    """The common layers of policies/ in one word, and many folders of one layer in braces."""
     if all(folder in folders for folder in law.COMMON):
         folders = ["*common*", *(folder for folder in folders if folder not in law.COMMON)]
-    return [folder if folder.startswith("*") else f"`{folder}`" for folder in folders]
+    layers = collections.Counter(folder.partition("/")[0] for folder in folders)
+    shown: list[str] = []
+    for folder in folders:
+        layer, _, name = folder.partition("/")
+        if layers[layer] < MANY or not name:
+            shown.append(folder if folder.startswith("*") else f"`{folder}`")
+        elif f"`{layer}/{{" in "".join(shown):
+            shown[-1] = f"{shown[-1][:-2]},{name}}}`"
+        else:
+            shown.append(f"`{layer}/{{{name}}}`")
+    return shown
 
 
 def table() -> str:

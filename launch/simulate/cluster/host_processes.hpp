@@ -59,6 +59,7 @@ class host_processes final : public launch::process_port, public launch::survey_
   void signal(const launch::launched_process& process,
               policies::process_signal content) override;
   void state_mirrored(const launch::launched_process& process, std::uint64_t number) override;
+  std::vector<policies::agent_reports::spans> spans(std::size_t) override { return {}; }
   void end_all() override;
   std::vector<policies::beat_reading> beats() override { return {}; }
   void survey(const policies::agent_orders::survey& step) override;

@@ -170,21 +170,17 @@ void network::partition(const std::set<process_id>& side, nanoseconds until) {
   cuts_.push_back({side, until});
 }
 
-nanoseconds network::departure(process_id from, process_id to) {
+nanoseconds network::arrival(process_id from, process_id to, draws& chance) {
   std::erase_if(cuts_, [&](const cut& entry) { return entry.until <= time_.now(); });
   auto leaves = time_.now();
   for (const auto& candidate : cuts_)
     if (candidate.side.contains(from) != candidate.side.contains(to))
       leaves = std::max(leaves, candidate.until);
-  if (const auto late = delays_.find(from); late != delays_.end()) leaves += late->second;
-  return leaves;
-}
-
-nanoseconds network::arrival(process_id from, process_id to) {
-  auto when = departure(from, to) + chance_.between(faults_.latency_min, faults_.latency_max);
-  if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
+  auto when = leaves + chance.between(faults_.latency_min, faults_.latency_max);
+  if (const auto late = delays_.find(from); late != delays_.end()) when += late->second;
+  if (faults_.straggle > 0 && chance.chance(faults_.straggle)) {
     ++counted_.late;
-    when += chance_.between<nanoseconds>(0, faults_.straggle_max);
+    when += chance.between<nanoseconds>(0, faults_.straggle_max);
   }
   return when;
 }
@@ -235,7 +231,7 @@ void network::post(connection_id over, std::shared_ptr<flight> frames) {
       .from = way.from, .to = way.to, .shared = std::move(frames), .over = over};
   if (!way.open || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
     ++counted_.dropped;
-    time_.at(arrival(way.from, way.to), [this, packet] { tell_sent(packet); });
+    time_.at(arrival(way.from, way.to, chance_), [this, packet] { tell_sent(packet); });
     return;
   }
   const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
@@ -247,7 +243,7 @@ void network::post(connection_id over, std::shared_ptr<flight> frames) {
 }
 
 void network::send_on(const message& packet) {
-  auto when = arrival(packet.from, packet.to);
+  auto when = arrival(packet.from, packet.to, chance_);
   std::uint64_t order = 0;
   if (faults_.grain > 0) {
     when += faults_.grain - when % faults_.grain;
@@ -341,7 +337,7 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
   if (control != control_.end() && control->second.until > time_.now())
     return time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), std::move(failed));
   auto& last = asked_[{from, to}];
-  last = std::max(last, arrival(from, to));
+  last = std::max(last, arrival(from, to, chance_));
   const auto number = control_number(from, to);
   time_.at(last,
            [this, from, to, number, arrive = std::move(arrive), failed = std::move(failed)] {
@@ -358,8 +354,7 @@ void network::tell_news(process_id from, process_id to, std::function<void()> ar
   if (!lives(from) || (control != control_.end() && control->second.until > time_.now()))
     return;
   auto& last = news_[{from, to}];
-  last = std::max(last, departure(from, to) +
-                            chance_of_news_.between(faults_.latency_min, faults_.latency_max));
+  last = std::max(last, arrival(from, to, chance_of_news_));
   const auto number = control_number(from, to);
   time_.at(last, [this, from, to, number, arrive = std::move(arrive)] {
     if (!lives(to) || number != control_number(from, to)) return;
@@ -373,7 +368,7 @@ void network::tell(process_id from, process_id to, std::uint32_t number,
                    std::function<void()> arrive) {
   if (!lives(from)) return;
   auto& last = asked_[{from, to}];
-  last = std::max(last, arrival(from, to));
+  last = std::max(last, arrival(from, to, chance_));
   time_.at(last, [this, from, to, number, arrive = std::move(arrive)] {
     if (!lives(to) || number != control_number(from, to)) return;
     run_at(to, [this, to, arrive] {

@@ -160,9 +160,7 @@ class network {
     bool open = true;
     bool closed = false;  // by its owner
   };
-  // When what is sent now leaves, and when it comes.
-  nanoseconds departure(process_id from, process_id to);
-  nanoseconds arrival(process_id from, process_id to);
+  nanoseconds arrival(process_id from, process_id to, draws& chance);
   void send_on(const message& packet);
   bool is_open(const message& packet) const { return is_open(packet.over); }
   void post(connection_id over, std::shared_ptr<flight> flying);

@@ -53,6 +53,7 @@ std::vector<policies::agent_order> all_orders() {
                          .peers = {{.host = 2, .port = 4712}, {.host = 5, .port = 80}}},
           orders::survey{.number = 4, .step = policies::survey_step::listen},
           orders::survey{.number = 4, .step = policies::survey_step::end},
+          orders::tell_spans{.number = 3, .most = 1000},
           orders::leave{}};
 }
 
@@ -75,6 +76,10 @@ std::vector<policies::agent_report> all_reports() {
       reports::surveyed{.number = 3,
                         .step = policies::survey_step::reach,
                         .unreached = {{.host = 2, .why = "no answer"}}},
+      reports::spans{.number = 3,
+                     .writer = "worker-mlp-9",
+                     .incarnation = 2,
+                     .all = {{.begin_ns = 1, .end_ns = 2, .clock = 3}, {.detail = 4}}},
       reports::noted{.subject = "spare_passed_over", .detail = "spare 3", .is_warning = true}};
 }
 
@@ -107,6 +112,22 @@ TEST(agent_text, reads_every_frame_as_it_was_written) {
     EXPECT_EQ(frame_text(*read), text);
   }
   EXPECT_EQ(parse_greeting(greeting_text("blue")).value(), "blue");
+}
+
+TEST(agent_text, has_spans_as_they_were) {
+  const policies::agent_reports::spans sent{
+      .number = 3, .writer = "a", .all = {{.begin_ns = -1, .clock = 7, .detail = 9}, {}}};
+  const auto frame = parse_agent_frame(
+      frame_text(agent_frame{1, agent_frame::report{.number = 1, .content = sent}}));
+  ASSERT_TRUE(frame);
+  const auto& report = std::get<agent_frame::report>(frame->content);
+  EXPECT_EQ(std::get<reports::spans>(report.content).all, sent.all);
+  auto cut = nlohmann::json::from_cbor(
+      frame_text(agent_frame{1, agent_frame::report{.number = 1, .content = sent}}));
+  cut["spans"] = nlohmann::json::binary({1, 2, 3});
+  std::string text;
+  nlohmann::json::to_cbor(cut, text);
+  EXPECT_FALSE(parse_agent_frame(text)) << "a part of a span";
 }
 
 TEST(agent_text, has_every_field_of_an_order_to_start) {

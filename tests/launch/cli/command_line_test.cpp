@@ -159,6 +159,21 @@ TEST(command_line, view) {
     EXPECT_THAT(reply_code_of({"view", "x", "--address", elsewhere}), HasSubstr("loopback"));
 }
 
+TEST(command_line, trace) {
+  const auto line = parse_command_line({"trace", "runs/x", "--clocks", "100..120", "-o", "t"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->kind, command_kind::trace);
+  EXPECT_EQ(line->clocks->first, 100U);
+  EXPECT_EQ(line->clocks->last, 120U);
+  EXPECT_EQ(line->output, "t");
+  EXPECT_EQ(parse_command_line({"trace", "x", "--clocks", "7"})->clocks->last, 7U);
+  EXPECT_FALSE(parse_command_line({"trace", "x"})->clocks);
+  for (const auto* text : {"9..3", "a", "1..", "..2", "", "1..2..3", "-1"})
+    EXPECT_THAT(reply_code_of({"trace", "x", "--clocks", text}),
+                HasSubstr("allowed: a clock, or two as 100..120"));
+  EXPECT_EQ(parse_command_line({"launch", "f", "--trace", "t"})->output, "t");
+}
+
 TEST(command_line, why) {
   const auto line = parse_command_line({"why", "runs/x", "--last", "100", "--job", "mlp"});
   ASSERT_TRUE(line) << line.error().message();

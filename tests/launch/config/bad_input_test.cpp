@@ -307,7 +307,7 @@ TEST(unknown_keys, get_the_nearest_known_one) {
       "engine, engine_program, "
       "hosts, coordinator_host, shards, max_shards, replicas, shard_hosts, transport, "
       "chunk_bytes, "
-      "memory_check, rows_dir, plugins, plugin_timeout, "
+      "memory_check, traces, rows_dir, plugins, plugin_timeout, "
       "control, "
       "start_timeout");
   EXPECT_THAT(refusal(with_job("    optimizer: {learning_rat: 1}\n")),

@@ -109,10 +109,11 @@ TEST(yaml_mistakes, make_keys_without_values) {
 }
 
 TEST(yaml_mistakes, are_not_in_what_is_yaml) {
-  for (const auto* text : {"a: \"b\n  c\"\nd: 'it''s'\n", "a:\n- b\n- c\nd: {e: [f,\n  g]}\n",
-                           "# it's\na: don't\n", "a: |\n  \"b\nc: d\n", "", "---\na: b\n",
-                           "a: x#y \"z\n", "title: 5 - 'til dawn\n", "{\ncluster: {name: \"a\n  b\"}, jobs: {}}\n", "a: b, 'c\n",
-                           "command:\n- |\n  s.split(\",'\")\n  'x\nd: e\n"}) {
+  for (const auto* text :
+       {"a: \"b\n  c\"\nd: 'it''s'\n", "a:\n- b\n- c\nd: {e: [f,\n  g]}\n",
+        "# it's\na: don't\n", "a: |\n  \"b\nc: d\n", "", "---\na: b\n", "a: x#y \"z\n",
+        "title: 5 - 'til dawn\n", "{\ncluster: {name: \"a\n  b\"}, jobs: {}}\n", "a: b, 'c\n",
+        "command:\n- |\n  s.split(\",'\")\n  'x\nd: e\n"}) {
     problems out;
     parse_yaml(text, "c.yaml", false, out);
     EXPECT_EQ(out.to_string(), "") << text;

@@ -57,6 +57,10 @@ class world_of_words final : public run_port, public process_port, public survey
                    std::to_string(process.incarnation));
   }
   void state_mirrored(const launched_process&, std::uint64_t) override {}
+  std::vector<policies::agent_reports::spans> spans(std::size_t most) override {
+    seen.push_back("spans, at most " + std::to_string(most));
+    return {{.writer = "worker-a-0", .all = {{.clock = 7}}}};
+  }
   void end_all() override { agent.turn(now, {.all_ended = true}); }
   void survey(const policies::agent_orders::survey&) override {}
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
@@ -98,6 +102,15 @@ class world_of_words final : public run_port, public process_port, public survey
   }
   void complain(const std::string&) override {}
   void show_log(const std::string& writer) override { seen.push_back("log of " + writer); }
+  void begin_spans(const span_request& wanted) override {
+    seen.push_back("spans of " + std::to_string(static_cast<int>(wanted.why)) + " " +
+                   wanted.detail);
+  }
+  void add_spans(const std::string& host, const policies::agent_reports::spans& of) override {
+    seen.push_back("spans of " + of.writer + host + ": " + std::to_string(of.all.size()));
+  }
+  void end_spans() override { seen.push_back("end of spans"); }
+  bool traces_end() const override { return traces_end_; }
   void answer(std::uint32_t asker, const std::string& line) override {
     seen.push_back("to " + std::to_string(asker) + ": " + line);
   }
@@ -111,6 +124,7 @@ class world_of_words final : public run_port, public process_port, public survey
   lines seen;
   std::set<policies::process_number> refuses_;
   std::uint64_t beats_ = 1;
+  bool traces_end_ = false;
   runtime::status disk;
   runtime::status spares;
 
@@ -321,6 +335,39 @@ TEST(run_shell, who_cancels_a_job_hears_that_it_could_not_be_put_on_record_or_wa
                                 "resumed: the disk is full";
     const auto seen = run.world.take();
     EXPECT_EQ(std::count(seen.begin(), seen.end(), expected), 1) << expected;
+  }
+}
+
+lines about_spans(lines all) {
+  std::erase_if(all, [](const auto& line) { return line.find("spans") == std::string::npos; });
+  return all;
+}
+
+TEST(run_shell, collects_what_processes_have_noted_for_whoever_asks) {
+  running run;
+  run.world.take();
+  run_turn asked;
+  asked.traces = {{.asker = 8}};
+  run.turn(10, std::move(asked));
+  EXPECT_EQ(about_spans(run.world.take()), (lines{"spans of 0 ", "spans, at most 262144",
+                                                  "spans of worker-a-0: 1", "end of spans"}));
+}
+
+TEST(run_shell, collects_what_led_to_a_failure_once) {
+  running run;
+  run.world.take();
+  for (const std::int64_t now : {10, 20}) {
+    run_turn failed;
+    failed.news = running_news();
+    failed.news->status.jobs[0].state = policies::job_state::failed;
+    failed.news->status.jobs[0].failure = "a NaN";
+    run.turn(now, std::move(failed));
+    const auto seen = about_spans(run.world.take());
+    if (now == 10)
+      EXPECT_EQ(seen, (lines{"spans of 1 job a has failed: a NaN", "spans, at most 32768",
+                             "spans of worker-a-0: 1", "end of spans"}));
+    else
+      EXPECT_TRUE(seen.empty());
   }
 }
 

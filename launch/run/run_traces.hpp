@@ -1,0 +1,38 @@
+// What processes have noted of what they did, as files of the run folder
+// (launch/trace/write_trace.hpp has their names). One thread.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "launch/run/run_journal.hpp"
+#include "launch/shell/span_collector.hpp"
+#include "policies/protocol/agent_messages.hpp"
+
+namespace tidegate::launch {
+
+class run_traces {
+ public:
+  // `journal` outlives it.
+  explicit run_traces(run_journal& journal) : journal_(journal) {}
+
+  // As run_port::begin_spans(), add_spans() and end_spans(): of one file after the other.
+  void begin(const span_request& wanted);
+  void add(const std::string& host, const policies::agent_reports::spans& spans);
+  // To whoever has asked: "ok FILE" or "error ...".
+  struct answer {
+    std::uint32_t asker = 0;
+    std::string line;
+  };
+  std::optional<answer> end();
+
+ private:
+  run_journal& journal_;
+  span_request wanted_;
+  std::string name_;  // empty: none is open
+  std::ofstream file_;
+};
+
+}  // namespace tidegate::launch

@@ -1,0 +1,61 @@
+// Spans go into a file and come back the same; what is no such file is refused with its line.
+#include "launch/trace/process_spans.hpp"
+
+#include <limits>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::launch {
+namespace {
+
+process_spans worker() {
+  return {.writer = "worker-a \"b\"-3",
+          .incarnation = 2,
+          .host = "blue",
+          .spans = {{.begin_ns = 1'700'000'000'000'000'001,
+                     .end_ns = 1'700'000'000'000'000'002,
+                     .job = std::numeric_limits<std::uint64_t>::max(),
+                     .clock = 9,
+                     .peer = 4,
+                     .table = 0xffff'ffffU,
+                     .chunk = 6,
+                     .count = 0,
+                     .kind = runtime::span_kind::answer,
+                     .detail = 11},
+                    {}}};
+}
+
+runtime::expected<spans_file> read(const std::string& text) {
+  std::istringstream from(text);
+  return read_spans(from);
+}
+
+TEST(process_spans, come_back_as_they_were) {
+  const process_spans idle{.writer = "shard-0"};
+  const auto file =
+      read(spans_header("worker-a-0 died", 17) + spans_line(worker()) + spans_line(idle));
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->cause, "worker-a-0 died");
+  EXPECT_EQ(file->unix_ns, 17);
+  EXPECT_EQ(file->processes, (std::vector<process_spans>{worker(), idle}));
+}
+
+TEST(process_spans, of_another_file_are_refused) {
+  const auto head = spans_header("asked", 1);
+  const auto problem = [](const std::string& text) {
+    const auto file = read(text);
+    return file ? std::string() : file.error().message();
+  };
+  EXPECT_EQ(problem(""), "the file is empty");
+  EXPECT_EQ(problem("{\"a\":1}\n"), "line 1: this is no file of spans");
+  EXPECT_EQ(problem("{\"tidegate_spans\":9}\n"),
+            "line 1: it is of version 9; this Tidegate reads 1");
+  for (const auto* line : {"", "[]", "{\"writer\":\"a\",\"spans\":[[1]]}",
+                           "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,\"x\"]]}",
+                           "{\"spans\":[]}", "{\"writer\":\"a\",\"spans\":[1"})
+    EXPECT_EQ(problem(head + line + "\n"), "line 2: it holds no spans of a process") << line;
+}
+
+}  // namespace
+}  // namespace tidegate::launch
