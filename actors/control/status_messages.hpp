@@ -60,8 +60,14 @@ auto inspect(Inspector& f, job_status& x) {
            x.members, x.latest, x.answers, x.waited_ns);
 }
 template <class Inspector>
+auto inspect(Inspector& f, event_fields& x) {
+  return f(caf::meta::type_name("tidegate::event_fields"), x.process, x.job, x.rank, x.clock,
+           x.cause);
+}
+template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
-  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.subject, x.detail);
+  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.subject, x.detail,
+           x.about);
 }
 template <class Inspector>
 auto inspect(Inspector& f, wait_status& x) {

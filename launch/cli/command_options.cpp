@@ -58,6 +58,16 @@ void add_export(adder& add, command_line& into) {
       "");
 }
 
+void add_launch(adder& add, command_line& into) {
+  add("run-dir", options::value(&into.run_dir), "");
+  add("run-dir-file", options::value(&into.run_dir_file), "");
+  add("resume", options::value(&into.resume), "");
+  add("continue", options::bool_switch(&into.goes_on), "");
+  add_patience(add, into);
+  add("follow", options::bool_switch(&into.follow), "");
+  add("trace", options::value(&into.output), "");
+}
+
 void add_submit(adder& add, command_line& into) {
   add_sets(add, into);
   add_nodes(add, into);
@@ -127,13 +137,7 @@ options::options_description options_of(command_kind kind, command_line& into) {
   add("help,h", "");
   switch (kind) {
     case command_kind::launch:
-      add("run-dir", options::value(&into.run_dir), "");
-      add("run-dir-file", options::value(&into.run_dir_file), "");
-      add("resume", options::value(&into.resume), "");
-      add("continue", options::bool_switch(&into.goes_on), "");
-      add_patience(add, into);
-      add("follow", options::bool_switch(&into.follow), "");
-      add("trace", options::value(&into.output), "");
+      add_launch(add, into);
       [[fallthrough]];
     case command_kind::validate:
       add_sets(add, into);

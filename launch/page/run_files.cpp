@@ -80,7 +80,7 @@ json event_json(std::string_view text) {
   const auto at = happened == line.end() ? written : happened;
   if (at == line.end() || !at->is_number_integer()) return nullptr;
   return {{"unix_ns", *at},
-          {"what", text_in(line, "what", "")},
+          {"kind", event_kind_in(line)},
           {"detail", valid_utf8(text_in(line, "detail", "").substr(0, detail_bytes_most))}};
 }
 

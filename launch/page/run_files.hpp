@@ -12,7 +12,7 @@
 
 namespace tidegate::launch {
 
-// Returns {"next", "skipped", "events": [{"unix_ns", "what", "detail"}]} of events.jsonl: those
+// Returns {"next", "skipped", "events": [{"unix_ns", "kind", "detail"}]} of events.jsonl: those
 // from byte `since` on, and of many the last 500. "next" is the `since` of the next call;
 // "skipped": there were others before these. Empty for a file that is not there. Errors:
 // io_error.

@@ -48,12 +48,33 @@ std::optional<int> exit_code_of(const std::string& result_json) {
   return at->get<int>();
 }
 
+namespace {
+
+// What the event is not about is left out.
+void add_fields(json& line, const policies::event_fields& about) {
+  const bool is_of_worker = !about.job.empty() && about.rank != policies::event_fields::no_rank;
+  const auto process = about.process.empty() && is_of_worker
+                           ? policies::process_name{.role = policies::process_role::worker,
+                                                    .job = about.job,
+                                                    .index = about.rank}
+                                 .to_string()
+                           : about.process;
+  if (!process.empty()) line["process"] = process;
+  if (!about.job.empty()) line["job"] = about.job;
+  if (is_of_worker) line["rank"] = about.rank;
+  if (about.clock != policies::event_fields::no_clock) line["clock"] = about.clock;
+  if (!about.cause.empty()) line["cause"] = about.cause;
+}
+
+}  // namespace
+
 std::string event_line(const policies::cluster_event& event, std::int64_t not_before) {
   const auto unix_ns = std::max(event.unix_ns, not_before);
   json line{{"unix_ns", unix_ns},
             {"time", iso_time(unix_ns)},
-            {"what", event.subject},
+            {"kind", event.subject},
             {"detail", event.detail}};
+  add_fields(line, event.about);
   if (unix_ns != event.unix_ns) line["happened_ns"] = event.unix_ns;
   return dump(line, -1);
 }

@@ -18,7 +18,8 @@ std::string result_json(const std::string& cluster,
 // What a result.json ends with; none: it is not one.
 std::optional<int> exit_code_of(const std::string& result_json);
 
-// `{"unix_ns": ..., "time": "2026-01-31T12:00:00.123Z", "what": ..., "detail": ...}` and a
+// `{"unix_ns": ..., "time": "2026-01-31T12:00:00.123Z", "kind": ..., "detail": ...,
+// "process": ..., "job": ..., "rank": ..., "clock": ..., "cause": ...}` and a
 // newline. The time is `not_before` at least; an event that happened earlier has a
 // "happened_ns", too.
 std::string event_line(const policies::cluster_event& event, std::int64_t not_before = 0);

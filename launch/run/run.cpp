@@ -245,7 +245,7 @@ poll_news run::take_news() {
 
 void run::start_agent(const policies::host_effects::start_agent& start) {
   if (start.host == inner_agent::host) return agent_.start(now_, start.start);
-  event("agent_started", "host " + policies::agent_hosts(spec_)[start.host - 1]->name);
+  journal_.event("agent_started", "host " + policies::agent_hosts(spec_)[start.host - 1]->name);
   agents_.start(start.host, start.start);
 }
 
@@ -320,8 +320,9 @@ runtime::status run::record_cancelled(const std::string& job) {
   return journal_.folder().record_cancelled(job);
 }
 
-void run::event(const std::string& subject, const std::string& detail) {
-  journal_.event(subject, detail);
+void run::event(const std::string& subject, const std::string& detail,
+                const policies::event_fields& about) {
+  journal_.event(subject, detail, about);
 }
 
 runtime::status run::write_pids(const std::vector<live_process>& processes) {

@@ -74,7 +74,8 @@ class run final : private run_port {
   void finish(poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
   runtime::status record_cancelled(const std::string& job) override;
-  void event(const std::string& subject, const std::string& detail) override;
+  void event(const std::string& subject, const std::string& detail,
+             const policies::event_fields& about) override;
   runtime::status write_pids(const std::vector<live_process>& processes) override;
   void complain(const std::string& text) override { journal_.complain(text); }
   void show_log(const std::string& writer) override { output_.show_log(writer); }

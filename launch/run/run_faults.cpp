@@ -27,7 +27,8 @@ std::string slow_text(const policies::slow_fault& slow) {
 void run_faults::begin(std::int64_t now) {
   if (spec_.faults.hits()) faults_.emplace(spec_.faults, now);
   for (const auto& slow : spec_.faults.slow)
-    journal_.event("fault", slow.process + " is slow: " + slow_text(slow));
+    journal_.event("fault", slow.process + " is slow: " + slow_text(slow),
+                   {.process = slow.process});
 }
 
 void run_faults::cause(std::int64_t now) {

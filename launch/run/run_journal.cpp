@@ -13,10 +13,12 @@ run_journal::run_journal(run_folder folder, bool is_terminal)
       is_terminal_(is_terminal),
       display_(STDOUT_FILENO, is_terminal) {}
 
-void run_journal::event(std::string_view subject, std::string_view detail) {
+void run_journal::event(std::string_view subject, std::string_view detail,
+                        const policies::event_fields& about) {
   event({.unix_ns = runtime::unix_now(),
          .subject = std::string(subject),
-         .detail = std::string(detail)});
+         .detail = std::string(detail),
+         .about = about});
 }
 
 void run_journal::event(const policies::cluster_event& seen) {

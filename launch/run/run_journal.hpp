@@ -19,7 +19,8 @@ class run_journal {
   run_folder& folder() noexcept { return folder_; }
   display& screen() noexcept { return display_; }
 
-  void event(std::string_view subject, std::string_view detail);
+  void event(std::string_view subject, std::string_view detail,
+             const policies::event_fields& about = {});
   void event(const policies::cluster_event& seen);
   // Returns the error, which is told already, for whoever can write it later.
   runtime::status write(const std::string& name, const std::string& text, mode_t mode = 0666);

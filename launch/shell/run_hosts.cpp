@@ -139,9 +139,11 @@ void run_hosts::act(const launch_effects::start& start) {
       mirror != mirrors_.end() && start.moved) {
     content.state = mirror->second.image();
     if (const auto clock = mirror->second.newest_clock())
-      world_.event("state_moved", name.to_string() + " to host " +
-                                      contacts_[start.host].name() +
-                                      ", with what it kept at clock " + std::to_string(*clock));
+      world_.event(
+          "state_moved",
+          name.to_string() + " to host " + contacts_[start.host].name() +
+              ", with what it kept at clock " + std::to_string(*clock),
+          {.process = name.to_string(), .job = name.job, .rank = name.index, .clock = *clock});
   }
   order(start.host, content);
   if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
@@ -181,12 +183,14 @@ void run_hosts::take(const reports::started& started, launch_effects& out) {
   is_changed_ = true;
   if (started.was_spare)
     world_.event("spare_placed",
-                 "spare " + std::to_string(placed_[process]) + " is " + name.to_string());
+                 "spare " + std::to_string(placed_[process]) + " is " + name.to_string(),
+                 policies::fields_of(name));
   const bool is_first = started.process.incarnation == 1;
   world_.event(
       is_first ? "process_started" : "process_restarted",
       name.to_string() + " pid " + std::to_string(started.pid) +
-          (is_first ? "" : " incarnation " + std::to_string(started.process.incarnation)));
+          (is_first ? "" : " incarnation " + std::to_string(started.process.incarnation)),
+      policies::fields_of(name));
   core_.started(now_, process, out);
 }
 
@@ -293,7 +297,7 @@ void run_hosts::take(reports::ended& end, launch_effects&) {
   if (!is_quiet) end.exit.text = text;
   if (is_quiet && name.role == policies::process_role::worker)
     quiet_ends_.ended(process, name, text);
-  world_.event("process_ended", end.exit.text);
+  world_.event("process_ended", end.exit.text, policies::fields_of(name, end.exit.text));
   core_.ended(now_, process, std::move(end.exit));
   ended_.push_back(end.process);
   is_changed_ = true;

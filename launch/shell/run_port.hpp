@@ -87,7 +87,8 @@ class run_port {
   // cancelled job. Errors: those of storages.
   virtual runtime::status record_epoch(std::uint32_t epoch) = 0;
   virtual runtime::status record_cancelled(const std::string& job) = 0;
-  virtual void event(const std::string& name, const std::string& detail) = 0;
+  virtual void event(const std::string& name, const std::string& detail,
+                     const policies::event_fields& about = {}) = 0;
   // Writes down the processes that live now: a launcher that resumes the run ends those that
   // are left. Errors: the file is as it was, and this is called again in the next turn.
   virtual runtime::status write_pids(const std::vector<live_process>& processes) = 0;

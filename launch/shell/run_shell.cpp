@@ -198,7 +198,7 @@ void run_shell::tell_who_left(const std::string& job) {
   const auto texts = hosts_.workers_that_left().take(*status);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto text = texts[i] + ", without finish()";
-    world_.event("left_unfinished", text);
+    world_.event("left_unfinished", text, {.job = job});
     if (i < shown_max) world_.complain("tidegate: " + text);
   }
   if (texts.size() > shown_max)
@@ -249,7 +249,7 @@ void run_shell::act(const effects::save& save) {
 }
 
 void run_shell::act(const effects::note& note) {
-  world_.event(note.subject, note.detail);
+  world_.event(note.subject, note.detail, note.about);
 }
 
 void run_shell::act(const effects::complain& complaint) {
@@ -286,7 +286,8 @@ void run_shell::answered(std::uint64_t number, const runtime::status& result) {
   const auto& [question, process] = found.mapped();
   if (question.about == about::leave) core_.left(now_, process, result, todo_);
   if (question.about == about::save && !result.ok())
-    world_.event("save_failed", question.name.job + ": " + result.to_string());
+    world_.event("save_failed", question.name.job + ": " + result.to_string(),
+                 {.job = question.name.job, .cause = result.to_string()});
   if (question.about == about::scale || question.about == about::scale_shards) scaled(result);
 }
 

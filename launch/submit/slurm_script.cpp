@@ -19,7 +19,7 @@ checkpoints() {
   local folder
   for folder in "$run"/checkpoints/*; do [ -L "$folder" ] || ls "$folder"/*.manifest; done 2>/dev/null
   for folder in "${folders[@]}"; do ls "$folder"/*.manifest; done 2>/dev/null
-  grep -c '"what":"checkpoint"' "$run/events.jsonl" 2>/dev/null
+  grep -c '"kind":"checkpoint"' "$run/events.jsonl" 2>/dev/null
 }
 
 before=$(checkpoints)

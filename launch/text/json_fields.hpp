@@ -43,4 +43,10 @@ const Json& list_in(const Json& from, const char* key) {
   return at != from.end() && at->is_array() ? *at : none;
 }
 
+// The kind of a line of events.jsonl; lines of before have another word for it.
+template <class Json>
+std::string event_kind_in(const Json& event) {
+  return text_in(event, "kind", text_in(event, "what", "").c_str());
+}
+
 }  // namespace tidegate::launch

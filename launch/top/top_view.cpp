@@ -348,7 +348,7 @@ std::string event_text(const std::string& line) {
   const auto time = text_in(event, "time", "");  // "2026-11-29T08:27:17.617Z"
   constexpr std::size_t time_at = 11, time_size = 8;
   if (time.size() < time_at + time_size) return "";
-  return time.substr(time_at, time_size) + " " + text_in(event, "what", "") + "  " +
+  return time.substr(time_at, time_size) + " " + event_kind_in(event) + "  " +
          text_in(event, "detail", "");
 }
 

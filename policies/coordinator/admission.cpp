@@ -59,7 +59,8 @@ bool admission::worker_joined(std::int64_t now, const worker_hello& hello, ticke
   state_.events.add(
       now, "worker_joined",
       hello.job + " rank " + std::to_string(hello.rank) +
-          (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""));
+          (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""),
+      {.job = hello.job, .rank = hello.rank});
   // One that has died while it waited is not admitted any more.
   refuse_early(hello.job, hello.rank, "another process has taken its rank", out);
   early_.emplace_back(hello, requester);
@@ -140,7 +141,8 @@ void admission::admitted(std::int64_t now, const call_group& done, const worker_
   if (!result.ok()) {
     state_.events.add(
         now, "worker_refused",
-        hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());
+        hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message(),
+        {.job = hello.job, .rank = hello.rank, .cause = result.message()});
     for (auto requester : done.waiting) out.answers.push_back({requester, result, {}});
     if (job.spec.on_worker_loss == worker_loss_rule::fail)
       state_.lifecycle.fail_job(now, job.spec.name,
@@ -160,14 +162,15 @@ void admission::admit_to_job(std::int64_t now, const call_group& done,
     job.state = job_state::running;
     job.began = now;
     record(job, out);
-    state_.events.add(now, "job_running", job.spec.name);
+    state_.events.add(now, "job_running", job.spec.name, {.job = job.spec.name});
   }
   const auto first =
       done.first_clock == clock_vector::infinity ? worker.since : done.first_clock;
   if (hello.incarnation > 1)
     state_.events.add(now, "worker_resumes",
                       hello.job + " rank " + std::to_string(hello.rank) + " at clock " +
-                          std::to_string(first));
+                          std::to_string(first),
+                      {.job = hello.job, .rank = hello.rank, .clock = first});
   for (auto requester : done.waiting)
     out.answers.push_back({requester, {}, welcome(job, hello.rank, first)});
 }

@@ -48,7 +48,8 @@ bool aggregator_recovery::joined(std::int64_t now, const std::string& name, std:
                                    out);  // of one that is not missed yet
   state_.events.add(now, "aggregator_joined",
                     name + " " + subject +
-                        (incarnation > 1 ? " incarnation " + std::to_string(incarnation) : ""));
+                        (incarnation > 1 ? " incarnation " + std::to_string(incarnation) : ""),
+                    fields_of({.role = process_role::aggregator, .job = name, .index = index}));
   out.answers.push_back({requester, {}, {}});
   state_.lifecycle.begin_if_all_in(were_in, now, out);
   if (were_in) set_up(number, out);
@@ -62,8 +63,9 @@ bool aggregator_recovery::joined(std::int64_t now, const std::string& name, std:
 
 void aggregator_recovery::lost(std::int64_t now, const std::string& name, std::uint32_t index,
                                const std::string& why, coordinator_effects& out) {
-  state_.events.add(now, "aggregator_lost",
-                    name + " aggregator " + std::to_string(index) + ": " + why);
+  state_.events.add(
+      now, "aggregator_lost", name + " aggregator " + std::to_string(index) + ": " + why,
+      fields_of({.role = process_role::aggregator, .job = name, .index = index}, why));
   auto* job = state_.jobs.find(name);
   if (job == nullptr || index >= job->aggregators.size()) return;
   job->aggregators[index].at = aggregator_state::stage::away;

@@ -80,8 +80,9 @@ void aggregator_recovery::told(std::int64_t now, const call_group& done,
                                      out);
   if (step.asks_upstream) return tell(done, step.index, out);
   aggregator.at = stage::ready;
-  state_.events.add(now, "aggregator_set_up",
-                    job.spec.name + " aggregator " + std::to_string(step.index));
+  state_.events.add(
+      now, "aggregator_set_up", job.spec.name + " aggregator " + std::to_string(step.index),
+      fields_of({.role = process_role::aggregator, .job = job.spec.name, .index = step.index}));
   tell_members(job, step.index, out);
   set_up(done.job, out);
   state_.let_go_on(out);

@@ -80,12 +80,14 @@ void checkpointing::round_ended(std::int64_t now, job_record& job,
                                 coordinator_effects& out) {
   const auto name = job.spec.name + " " + to_string(ended.id);
   if (!ended.result.ok()) {
-    state_.events.add(now, "checkpoint_given_up", name + ": " + ended.result.to_string());
+    state_.events.add(now, "checkpoint_given_up", name + ": " + ended.result.to_string(),
+                      {.job = name, .clock = ended.clock, .cause = ended.result.to_string()});
   } else if (ended.id.number > 0) {
     ++job.checkpoints;
     job.checkpoint_clock = ended.clock;
     record(job, out);
-    state_.events.add(now, "checkpoint", name + " clock " + std::to_string(ended.clock));
+    state_.events.add(now, "checkpoint", name + " clock " + std::to_string(ended.clock),
+                      {.job = name, .clock = ended.clock});
   }
   if (ended.final) state_.lifecycle.done(now, job, out);
 }

@@ -15,7 +15,8 @@ void coordinator_core::begin(std::int64_t now, coordinator_effects& out) {
   if (to_record_) out.records.emplace_back(*std::exchange(to_record_, std::nullopt));
   if (state_.goes_on)
     state_.events.add(now, "coordinator_resumes",
-                      "incarnation " + std::to_string(state_.incarnation));
+                      "incarnation " + std::to_string(state_.incarnation),
+                      {.process = "coordinator-0"});
   for (const auto& job : state_.jobs)
     if (job.restored && !job.restored->left.empty())
       state_.lifecycle.fail_job(

@@ -8,11 +8,12 @@ namespace tidegate::policies::coordination {
 
 namespace limits = runtime::limits;
 
-void event_log::add(std::int64_t now, std::string subject, std::string detail) {
+void event_log::add(std::int64_t now, std::string subject, std::string detail,
+                    event_fields about) {
   constexpr std::size_t reserve = 1024;
   const bool matters = subject.starts_with("job_") || subject == "process_condemned";
   if (events_.size() < limits::events_max - (matters ? 0 : reserve))
-    events_.push_back({now, std::move(subject), std::move(detail)});
+    events_.push_back({now, std::move(subject), std::move(detail), std::move(about)});
 }
 
 std::vector<cluster_event> event_log::since(std::uint64_t seen) const {

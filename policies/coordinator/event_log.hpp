@@ -15,7 +15,7 @@ namespace tidegate::policies::coordination {
 // unix nanoseconds.
 class event_log {
  public:
-  void add(std::int64_t now, std::string subject, std::string detail);
+  void add(std::int64_t now, std::string subject, std::string detail, event_fields about = {});
   // Returns the events after the first `seen`.
   std::vector<cluster_event> since(std::uint64_t seen) const;
 

@@ -177,7 +177,8 @@ void job_lifecycle::worker_finished(std::int64_t now, const std::string& name,
   if (!parameters_sha256.empty()) job->parameters_sha256 = parameters_sha256;
   record(*job, rank, out);
   record(*job, out);
-  state_.events.add(now, "worker_finished", name + " rank " + std::to_string(rank));
+  state_.events.add(now, "worker_finished", name + " rank " + std::to_string(rank),
+                    {.job = name, .rank = rank, .clock = last.clock});
   state_.aggregators.tell_finished(*job, rank, out);
   maybe_ended(now, *job, out);
 }
@@ -205,7 +206,8 @@ void job_lifecycle::done(std::int64_t now, job_record& job, coordinator_effects&
   job.state = job_state::done;
   job.ended = now;
   record(job, out);
-  state_.events.add(now, "job_done", job.spec.name + " " + job.parameters_sha256);
+  state_.events.add(now, "job_done", job.spec.name + " " + job.parameters_sha256,
+                    {.job = job.spec.name});
   state_.admissions.refuse_absent(job, "job " + job.spec.name + " has ended", out);
   begin_if_all_in(were_in, now, out);
 }
@@ -220,7 +222,7 @@ void job_lifecycle::fail_job(std::int64_t now, const std::string& name, const st
   job->ended = now;
   if (job->began == 0) job->began = now;
   record(*job, out);
-  state_.events.add(now, "job_failed", name + ": " + why);
+  state_.events.add(now, "job_failed", name + ": " + why, {.job = name, .cause = why});
   close_below(*job, out);
   // In this order: answers are effects.
   const auto index = state_.jobs.index_of(*job);
@@ -247,7 +249,8 @@ void job_lifecycle::worker_lost(std::int64_t now, const std::string& name, std::
   if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
   if (job->state == job_state::failed) return;
   job->workers[rank].away = true;
-  state_.events.add(now, "worker_lost", name + " rank " + std::to_string(rank) + ": " + why);
+  state_.events.add(now, "worker_lost", name + " rank " + std::to_string(rank) + ": " + why,
+                    {.job = name, .rank = rank, .cause = why});
 }
 
 }  // namespace tidegate::policies::coordination

@@ -46,7 +46,8 @@ runtime::status member_changes::scale(std::int64_t now, const std::string& name,
   }
   record(*job, out);
   if (changes)
-    state_.events.add(now, "scaled", name + ": " + std::to_string(workers) + " workers");
+    state_.events.add(now, "scaled", name + ": " + std::to_string(workers) + " workers",
+                      {.job = name});
   return {};
 }
 
@@ -164,7 +165,8 @@ void member_changes::change_membership(std::int64_t now, job_record& job, std::u
   state_.events.add(now, joins ? "worker_added" : "worker_left",
                     job.spec.name + " rank " + std::to_string(rank) + ": " +
                         std::to_string(contributors) + " workers go on from clock " +
-                        std::to_string(clock));
+                        std::to_string(clock),
+                    {.job = job.spec.name, .rank = rank, .clock = clock});
 }
 
 }  // namespace tidegate::policies::coordination

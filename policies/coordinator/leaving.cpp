@@ -39,7 +39,8 @@ void member_changes::worker_leaves(std::int64_t now, const std::string& name,
   if (!others && !worker.leaves)
     return refuse(requester, errc::refused,
                   "rank " + std::to_string(rank) + " is the last of job " + name, out);
-  state_.events.add(now, "worker_leaves", name + " rank " + std::to_string(rank));
+  state_.events.add(now, "worker_leaves", name + " rank " + std::to_string(rank),
+                    {.job = name, .rank = rank});
   worker.leaves = true;
   auto& waiting = leaving_.emplace_back();
   waiting.job = index;

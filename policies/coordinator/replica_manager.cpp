@@ -70,6 +70,18 @@ std::string replica_manager::name_of(callee recipient) const {
                                                          recipient.member));
 }
 
+std::string replica_manager::process_of(callee recipient) const {
+  if (state_.mover.moves()) return state_.mover.place_of(recipient.index, recipient.member);
+  if (recipient.member == 0)
+    return process_name{.role = process_role::shard, .job = {}, .index = recipient.index}
+        .to_string();
+  return process_name{
+      .role = process_role::replica,
+      .job = {},
+      .index = replica_index(state_.cluster.shards, recipient.index, recipient.member)}
+      .to_string();
+}
+
 // Of the chain, the one at `at` leads the one behind it, which has all but what is on its way.
 // It hears of it second, so that it hands nothing to one that does not know it. First pairs
 // hear of it before they have a job, in any order. `holds_up`: one that may have led nobody so
@@ -98,11 +110,14 @@ void replica_manager::linked(std::int64_t now, const call_group& done,
   auto& of = groups_[replica.shard];
   const bool had_all = of.tail_in_sync();
   if (!done.failure.ok())
-    state_.events.add(now, "replica_failed", name + ": " + done.failure.message());
+    state_.events.add(now, "replica_failed", name + ": " + done.failure.message(),
+                      {.process = process_of({.index = replica.shard, .aggregator = false}),
+                       .cause = done.failure.message()});
   if (done.failure.ok() && of.in_sync(replica.view)) {
     if (!had_all) record_group(replica.shard, out);
     if (!had_all || (replica.view == 0 && !state_.goes_on))
-      state_.events.add(now, "replica_in_sync", name);
+      state_.events.add(now, "replica_in_sync", name,
+                        {.process = process_of({.index = replica.shard, .aggregator = false})});
     welcome_replica(replica.shard, out);
     state_.mover.move_on(replica.shard, out);
   }
@@ -132,7 +147,8 @@ void replica_manager::member_left(std::int64_t now, callee recipient, const std:
   if (change == kind::promoted && were_in) promoting_.insert(recipient.index);
   state_.calls.answer_for_the_dead(now, no_job, recipient, out);
   if (change == kind::lost)
-    state_.events.add(now, "shard_gone", name + ": no replica has everything; " + why);
+    state_.events.add(now, "shard_gone", name + ": no replica has everything; " + why,
+                      {.process = process_of(recipient), .cause = why});
   const bool has_all = group.tail_in_sync() || is_planted(planted_bug::tail_not_seeded_anew);
   const bool seeds = before + 2 == group.chain().size() && !has_all;
   if (change == kind::relinked && were_in)
@@ -140,7 +156,8 @@ void replica_manager::member_left(std::int64_t now, callee recipient, const std:
   if (change == kind::cut && were_in && !welcome_replica(recipient.index, out))
     lead_nobody(recipient.index, before, out);
   if (change == kind::promoted) {
-    state_.events.add(now, "replica_promoted", name);
+    state_.events.add(now, "replica_promoted", name,
+                      {.process = process_of(recipient), .cause = why});
     state_.checkpoints.forget_parts(now, recipient.index, out);
     if (were_in) promote(recipient.index, out);
   }
@@ -165,7 +182,9 @@ void replica_manager::promoted(std::int64_t now, const promotion& promoted,
   promoting_.erase(promoted.shard);
   if (!result.ok())
     state_.events.add(now, "replica_failed",
-                      "shard " + std::to_string(promoted.shard) + ": " + result.message());
+                      "shard " + std::to_string(promoted.shard) + ": " + result.message(),
+                      {.process = process_of({.index = promoted.shard, .aggregator = false}),
+                       .cause = result.message()});
   else if (!groups_[promoted.shard].is_lost())
     tell_moved(promoted.shard, out);
   state_.mover.move_on(promoted.shard, out);
@@ -286,9 +305,11 @@ bool replica_manager::joined(std::int64_t now, std::uint32_t index, std::string 
     member_left(now, {.index = index, .aggregator = false, .member = member.number},
                 "another process has taken its place", out);
   const auto change = group.joined(member.number, member.incarnation, std::move(address));
-  state_.events.add(now, "shard_joined",
-                    name_of({.index = index, .aggregator = false, .member = member.number}) +
-                        (change == replica_chain::change::rejoined ? ", as the replica" : ""));
+  state_.events.add(
+      now, "shard_joined",
+      name_of({.index = index, .aggregator = false, .member = member.number}) +
+          (change == replica_chain::change::rejoined ? ", as the replica" : ""),
+      {.process = process_of({.index = index, .aggregator = false, .member = member.number})});
   out.answers.push_back({requester, {}, {}});
   if (change == replica_chain::change::complete) record_group(index, out);
   state_.lifecycle.begin_if_all_in(were_in, now, out);
@@ -307,12 +328,15 @@ bool replica_manager::lost(std::int64_t now, std::uint32_t index, const std::str
     return true;
   }
   if (state_.mover.is_retiring(index, member))
-    state_.events.add(now, "shard_left",
-                      name_of({.index = index, .aggregator = false, .member = member}));
+    state_.events.add(
+        now, "shard_left", name_of({.index = index, .aggregator = false, .member = member}),
+        {.process = process_of({.index = index, .aggregator = false, .member = member})});
   else
     state_.events.add(
         now, is_first(index, member) ? "shard_lost" : "replica_lost",
-        name_of({.index = index, .aggregator = false, .member = member}) + ": " + why);
+        name_of({.index = index, .aggregator = false, .member = member}) + ": " + why,
+        {.process = process_of({.index = index, .aggregator = false, .member = member}),
+         .cause = why});
   if (!state_.cluster.has_chains()) return false;
   state_.mover.forget(index, member);
   member_left(now, {.index = index, .aggregator = false, .member = member}, why, out);

@@ -60,6 +60,8 @@ class replica_manager {
   }
   // Returns the name of a member in messages and events.
   std::string name_of(callee member) const;
+  // Returns the name of the process that it is, or is on.
+  std::string process_of(callee recipient) const;
   const replica_chain& operator[](std::uint32_t shard) const { return groups_[shard]; }
   replica_chain& group(std::uint32_t shard) { return groups_[shard]; }
   const std::vector<replica_chain>& groups() const { return groups_; }

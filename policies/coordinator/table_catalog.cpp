@@ -203,7 +203,8 @@ void table_catalog::opened(std::int64_t now, const call_group& done, coordinator
           (table.spec.has_rows()
                ? "rows of " + std::to_string(table.spec.rows.dim) + " in " + chunks + " parts" +
                      memory_text(table.spec.rows)
-               : std::to_string(table.grant.elements) + " elements in " + chunks + " chunks"));
+               : std::to_string(table.grant.elements) + " elements in " + chunks + " chunks"),
+      {.job = state_.jobs[table.job].spec.name});
   for (const auto requester : done.waiting) out.answers.push_back({requester, {}, table.grant});
   state_.changes.let_leave(out);
   state_.admissions.admit_early(out);

@@ -110,7 +110,8 @@ void wait_watch::condemn(std::int64_t now, const process_name& name, std::uint32
   for (const auto& sentence : condemned_)
     if (sentence.name == name && sentence.incarnation == incarnation) return;
   condemned_.push_back({.name = name, .incarnation = incarnation, .reason = reason});
-  state_.events.add(now, "process_condemned", name.to_string() + ": " + reason);
+  state_.events.add(now, "process_condemned", name.to_string() + ": " + reason,
+                    fields_of(name, reason));
 }
 
 void wait_watch::out_of_reach(std::int64_t now, const std::string& address) {

@@ -110,6 +110,7 @@ struct launch_effects {
   struct note {
     std::string subject;
     std::string detail;
+    event_fields about = {};
   };
   // Show people a line, or the end of what a process has said.
   struct complain {

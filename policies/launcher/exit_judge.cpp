@@ -127,7 +127,9 @@ bool exit_judge::others_go_on(process_number process) const {
 }
 
 void exit_judge::shrink_job(const exit_report& end, launch_effects& out) {
-  out.all.emplace_back(launch_effects::note{"process_died", end.exit.text});
+  out.all.emplace_back(
+      launch_effects::note{"process_died", end.exit.text,
+                           fields_of(state_.processes.name(end.process), end.exit.text)});
   out.all.emplace_back(launch_effects::complain{"tidegate: " + end.exit.text + "; job " +
                                                 state_.processes.name(end.process).job +
                                                 " goes on without it"});
@@ -141,7 +143,8 @@ void exit_judge::left(std::int64_t now, process_number process, const runtime::s
   const auto name = processes.name(process).to_string();
   if (result.ok()) {
     processes.set(process, process_state::unused);
-    out.all.emplace_back(launch_effects::note{"process_left", name});
+    out.all.emplace_back(
+        launch_effects::note{"process_left", name, fields_of(processes.name(process))});
     return;
   }
   processes.set(process, process_state::gone);

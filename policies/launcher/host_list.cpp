@@ -116,7 +116,7 @@ void host_list::down(std::int64_t now, host_number host, const std::string& why,
   const bool is_first = !at.was_up && at.lost.empty();
   at.lost = why;
   ++at.losses;
-  out.all.emplace_back(launch_effects::note{"host_lost", why});
+  out.all.emplace_back(launch_effects::note{"host_lost", why, {.cause = why}});
   if (is_first && state_.lifecycle.is(run_phase::starting)) {
     state_.lifecycle.end(now, run_outcome::job_failed, why, out);
     out.all.emplace_back(launch_effects::show_agent_log{host});

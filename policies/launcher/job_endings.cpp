@@ -34,7 +34,9 @@ void job_endings::cancel(const std::string& job, const std::string& reason,
 
 void job_endings::add(ending added, launch_effects& out) {
   TIDEGATE_RARE("launcher: a job ends before the run does");
-  out.all.emplace_back(launch_effects::note{"job_ending", added.job + ": " + added.reason});
+  out.all.emplace_back(launch_effects::note{"job_ending",
+                                            added.job + ": " + added.reason,
+                                            {.job = added.job, .cause = added.reason}});
   const auto& jobs = state_.jobs.all();
   const bool others_go_on = std::any_of(jobs.begin(), jobs.end(), [&](const job_status& job) {
     return job.name != added.job && !has_ended(job) && !has(job.name);

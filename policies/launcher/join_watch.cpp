@@ -62,7 +62,8 @@ void join_watch::check(std::int64_t now, launch_effects& out) {
     const auto late =
         "not joined within " + state_.plan.start_timeout_text + " (cluster.start_timeout)";
     out.all.emplace_back(launch_effects::note{
-        "process_hangs", processes.name(process).to_string() + " has " + late});
+        "process_hangs", processes.name(process).to_string() + " has " + late,
+        fields_of(processes.name(process), late)});
     processes.kill(process, "it had " + late, out);
   }
 }

@@ -84,7 +84,8 @@ void process_list::hangs(process_number process, std::int64_t silent_ns, launch_
   if (!state_.lifecycle.is_active() || states_[process] != process_state::alive) return;
   const auto text = std::to_string(silent_ns / millisecond) + " ms";
   out.all.emplace_back(
-      launch_effects::note{"process_hangs", names_[process].to_string() + " for " + text});
+      launch_effects::note{"process_hangs", names_[process].to_string() + " for " + text,
+                           fields_of(names_[process], "no sign of life for " + text)});
   kill(process, "it had hung for " + text, out);
 }
 
@@ -109,7 +110,8 @@ void process_list::kill(process_number process, const std::string& reason,
 void process_list::kill_late(const std::vector<process_number>& left,
                              launch_effects& out) const {
   for (const auto process : left) {
-    out.all.emplace_back(launch_effects::note{"process_killed", names_[process].to_string()});
+    out.all.emplace_back(launch_effects::note{"process_killed", names_[process].to_string(),
+                                              fields_of(names_[process])});
     out.all.emplace_back(launch_effects::kill{process});
   }
 }

@@ -111,7 +111,8 @@ bool restarter::back_off(const exit_report& end, launch_effects& out) {
   const auto incarnation = state_.processes.next_incarnation(process);
   state_.processes.set(process, process_state::resting);
   resting_.push_back({process, end.at + *pause});
-  out.all.emplace_back(launch_effects::note{"process_died", end.exit.text});
+  out.all.emplace_back(launch_effects::note{
+      "process_died", end.exit.text, fields_of(state_.processes.name(process), end.exit.text)});
   out.all.emplace_back(launch_effects::complain{
       "tidegate: " + end.exit.text + "; it is started again" +
       (*pause > 0 ? " in " + std::to_string(*pause / millisecond) + " ms" : "") +

@@ -18,7 +18,7 @@ void rollback::begin(std::int64_t at, const std::string& why, launch_effects& ou
   state_.restarts.forget();
   state_.scaling.begin_anew();
   state_.job_checks.forget();
-  out.all.emplace_back(launch_effects::note{"going_back", why});
+  out.all.emplace_back(launch_effects::note{"going_back", why, {.cause = why}});
   out.all.emplace_back(launch_effects::complain{
       "tidegate: " + why + "; all jobs go back to their last checkpoints (epoch " +
       std::to_string(epoch_ + 1) + ")"});
@@ -48,7 +48,7 @@ void rollback::wait_for_record(std::int64_t now, const runtime::status& failure,
     return state_.lifecycle.end(now, run_outcome::process_died, why, out);
   }
   back_at_ = now + std::max(*pause, limits.backoff_first_ms * millisecond);
-  out.all.emplace_back(launch_effects::note{"epoch_not_recorded", why});
+  out.all.emplace_back(launch_effects::note{"epoch_not_recorded", why, {.cause = why}});
   out.all.emplace_back(launch_effects::complain{"tidegate: " + why + "; it is tried again"});
 }
 

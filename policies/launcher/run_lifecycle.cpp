@@ -116,10 +116,12 @@ void run_lifecycle::terminate(const std::vector<process_number>& left, launch_ef
   terminate_at_ = never;
   for (const auto process : left) {
     if (phase_ == run_phase::leaving)
-      out.all.emplace_back(launch_effects::note{
-          "worker_lingers", state_.processes.name(process).to_string() +
-                                " has not left within " + state_.plan.start_timeout_text +
-                                " of the end of all jobs (cluster.start_timeout)"});
+      out.all.emplace_back(
+          launch_effects::note{"worker_lingers",
+                               state_.processes.name(process).to_string() +
+                                   " has not left within " + state_.plan.start_timeout_text +
+                                   " of the end of all jobs (cluster.start_timeout)",
+                               fields_of(state_.processes.name(process))});
     out.all.emplace_back(launch_effects::terminate{process});
   }
 }
@@ -140,7 +142,7 @@ void run_lifecycle::end(std::int64_t now, run_outcome outcome, const std::string
   state_.exits.forget();
   state_.restarts.forget();
   state_.scaling.forget_unwanted();
-  out.all.emplace_back(launch_effects::note{"ending", reason});
+  out.all.emplace_back(launch_effects::note{"ending", reason, {.cause = reason}});
   out.all.emplace_back(launch_effects::complain{"tidegate: " + reason});
   if (!state_.coordinator.is_polling()) return;
   launch_effects::stop_cluster stop;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/model/arrivals.hpp"
@@ -68,11 +69,33 @@ struct job_status {
 };
 
 // One line of events.jsonl that the coordinator saw.
+// What an event is about, as far as it is about that, for programs that read events.jsonl.
+struct event_fields {
+  static constexpr std::uint32_t no_rank = 0xffff'ffff;
+  static constexpr std::uint64_t no_clock = ~std::uint64_t{0};
+  std::string process = {};  // its name; of a worker, job and rank are enough
+  std::string job = {};
+  std::uint32_t rank = no_rank;
+  std::uint64_t clock = no_clock;
+  std::string cause = {};  // why, in words
+
+  friend bool operator==(const event_fields&, const event_fields&) = default;
+};
+
+// Of a process.
+inline event_fields fields_of(const process_name& name, std::string cause = {}) {
+  return {.process = name.to_string(),
+          .job = name.job,
+          .rank = name.role == process_role::worker ? name.index : event_fields::no_rank,
+          .cause = std::move(cause)};
+}
+
 struct cluster_event {
   std::int64_t unix_ns = 0;
   std::string
       subject;  // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
   std::string detail;  // one line for people
+  event_fields about = {};
 };
 
 // A wait of more than two seconds.

@@ -46,7 +46,11 @@ def test_who_is_slow_and_what_has_happened(ended: tidegate.Run) -> None:
     assert [(worker["rank"], worker["because"]) for worker in found["held_up_by"]] == [(1, "computes")]
     assert ended.status()["state"] == "ended" and ended.status()["exit_code"] == 0
     events = ended.events()
-    assert events["what"].count("worker_joined") == 3 and "checkpoint" in events["what"]
+    assert events["kind"].count("worker_joined") == 3 and "checkpoint" in events["kind"]
+    joined = [at for at, kind in enumerate(events["kind"]) if kind == "worker_joined"]
+    assert sorted(events["process"][at] for at in joined) == ["worker-slow-0", "worker-slow-1", "worker-slow-2"]
+    assert {events["job"][at] for at in joined} == {"slow"} and sorted(events["rank"][at] for at in joined) == [0, 1, 2]
+    assert [clock for kind, clock in zip(events["kind"], events["clock"]) if kind == "checkpoint"][:2] == [50, 100]
     assert "control plane" in ended.log("coordinator-0")
     assert repr(ended) == f"Run({str(ended.folder)!r})"
 
@@ -59,7 +63,7 @@ def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Pat
             ended.log(name)
     (tmp_path / "cluster.yaml").write_text("cluster: {}\n")
     empty = tidegate.Run(tmp_path)
-    assert empty.jobs()["time"] == [] and empty.events()["what"] == []
+    assert empty.jobs()["time"] == [] and empty.events()["kind"] == []
     with pytest.raises(tidegate.UnavailableError, match="no launcher lives"):
         empty.status()
     (tmp_path / "metrics.jsonl").write_text('{"version": 1, "unix\n' + json.dumps({"version": 7}) + "\n")

@@ -17,6 +17,7 @@ _OF_JOB = ("clock_slowest", "clock_fastest", "samples", "loss", "restarts", "sec
            "samples_per_second")
 _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second", "computes", "calls", "waits",
               "comes_last", "late_seconds")
+_OF_EVENT = ("process", "job", "rank", "clock", "cause")
 _VERSION = 1
 
 
@@ -60,9 +61,11 @@ class Run:
                                 for line in self._metrics() for worker in line["workers"]))
 
     def events(self) -> "dict[str, list[Any]]":
-        """Returns columns with a row for each event: ``time``, ``what``, ``detail``."""
-        return _columns(("time", "what", "detail"),
-                        ((_time(line), line["what"], line["detail"]) for line in _lines(self.folder / "events.jsonl")))
+        """Returns columns with a row for each event: ``time``, ``kind``, ``detail``, and ``process``, ``job``, ``rank``, ``clock``
+        and ``cause``, which are None where an event is not about that."""
+        return _columns(("time", "kind", "detail", *_OF_EVENT),
+                        ((_time(line), _kind(line), line["detail"], *(line.get(name) for name in _OF_EVENT))
+                         for line in _lines(self.folder / "events.jsonl")))
 
     def log(self, process: str) -> str:
         """Returns what a process has written, as ``worker-mlp-0`` or ``shard-1``. Raises NotFoundError if there is no such log."""
@@ -116,9 +119,9 @@ class Run:
         for axes in (speed, late, loss):
             if axes is not speed:
                 axes.sharex(speed)
-            for time, what in zip(events["time"], events["what"]):
-                if what in colors and times and times[0] <= time <= times[-1]:
-                    axes.axvline(time, color=colors[what], linewidth=0.8, linestyle=":")
+            for time, kind in zip(events["time"], events["kind"]):
+                if kind in colors and times and times[0] <= time <= times[-1]:
+                    axes.axvline(time, color=colors[kind], linewidth=0.8, linestyle=":")
         if len(ranks) <= 16:
             late.legend(loc="upper left", ncols=4, fontsize="small")
         shares.legend(loc="upper left", ncols=3, fontsize="small")
@@ -153,6 +156,11 @@ def _lines(path: Path) -> "Iterator[dict[str, Any]]":
             continue
         if isinstance(found, dict):
             yield found
+
+
+def _kind(event: "dict[str, Any]") -> Any:
+    # Runs of before have another word for it.
+    return event.get("kind", event.get("what"))
 
 
 def _time(line: "dict[str, Any]") -> datetime:

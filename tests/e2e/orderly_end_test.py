@@ -132,7 +132,7 @@ class OrderlyEnd(ClusterTest):
         times = [event["unix_ns"] for event in events]
         self.assertEqual(times, sorted(times))
         self.assertTrue(all(event.get("happened_ns", 0) < event["unix_ns"] for event in events))
-        what = [event["what"] for event in events]
+        what = [event["kind"] for event in events]
         for expected in ("process_started", "shard_joined", "worker_joined", "table_open", "job_running",
                          "job_done", "process_ended"):
             self.assertIn(expected, what)

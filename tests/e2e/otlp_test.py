@@ -144,7 +144,7 @@ class Otlp(ClusterTest):
 
     def events(self, run, subject):
         lines = [json.loads(line) for line in run.events_text().splitlines()]
-        return [line.get("detail", "") for line in lines if line["what"] == subject]
+        return [line.get("detail", "") for line in lines if line["kind"] == subject]
 
     def await_event(self, run, subject, count):
         return wait_until(lambda: len(self.events(run, subject)) >= count and self.events(run, subject), 30,

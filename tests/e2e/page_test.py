@@ -160,7 +160,7 @@ class Page(ClusterTest):
         with open(run.run_dir / "metrics.jsonl", "a", encoding="utf-8") as metrics:
             metrics.write('{"version":1,"job":"job","workers":[{"ra\n{"version":7,"job":"job","workers":[],"seconds":1}\n')
         with open(run.run_dir / "events.jsonl", "a", encoding="utf-8") as events:
-            events.write('{"unix_ns":1900000000000000000,"what":"fault","detail":"<img src=x onerror=alert(1)>"}\nnothing\n')
+            events.write('{"unix_ns":1900000000000000000,"kind":"fault","detail":"<img src=x onerror=alert(1)>"}\nnothing\n')
         with View(run.run_dir) as view:
             self.browser.open(view.url)
             self.browser.wait_for_run()

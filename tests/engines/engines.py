@@ -58,7 +58,7 @@ class Run:
 
     def events(self, kind):
         text = self.read("events.jsonl")
-        return [event["detail"] for event in map(json.loads, text[: text.rfind("\n") + 1].splitlines()) if event["what"] == kind]
+        return [event["detail"] for event in map(json.loads, text[: text.rfind("\n") + 1].splitlines()) if event["kind"] == kind]
 
     def wait(self, seconds):
         code = self.process.wait(timeout=seconds)

@@ -100,7 +100,7 @@ class Kubernetes(EngineTest):
 
     def count(self, kind):
         text = self.read("events.jsonl")
-        return sum(json.loads(line)["what"] == kind for line in text[: text.rfind("\n") + 1].splitlines())
+        return sum(json.loads(line)["kind"] == kind for line in text[: text.rfind("\n") + 1].splitlines())
 
     def wait(self, cluster, condition, seconds, subject):
         wait_until(lambda: condition() or cluster.trouble or cluster.outcome, seconds, lambda: f"{subject}: {cluster.said()}")

@@ -22,20 +22,20 @@ def lines_of(text):
 
 def hits(chaos):
     """(kills by role, number of stops) of the lines of a chaos.jsonl."""
-    kills = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "kill")
-    return kills, sum(line["what"] == "stop" for line in chaos)
+    kills = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["kind"] == "kill")
+    return kills, sum(line["kind"] == "stop" for line in chaos)
 
 
 def faults(chaos):
     """How many of FAULTS and HOST_FAULTS there are, and who was stalled, by role."""
-    stalls = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "stall")
-    return collections.Counter(line["what"] for line in chaos if line["what"] in FAULTS + HOST_FAULTS), stalls
+    stalls = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["kind"] == "stall")
+    return collections.Counter(line["kind"] for line in chaos if line["kind"] in FAULTS + HOST_FAULTS), stalls
 
 
 def resumed(event):
     """The name of the process that an event says to go on, or None."""
     found = re.fullmatch(r"(\S+) rank (\d+) at clock \d+", event["detail"])
-    return f"worker-{found[1]}-{found[2]}" if event["what"] == "worker_resumes" and found else None
+    return f"worker-{found[1]}-{found[2]}" if event["kind"] == "worker_resumes" and found else None
 
 
 def failovers_ms(chaos, events):
@@ -44,18 +44,18 @@ def failovers_ms(chaos, events):
     life are nobody's successors."""
     found = []
     for at, kill in enumerate(chaos):
-        if kill["what"] != "kill":
+        if kill["kind"] != "kill":
             continue
         name = kill["detail"].split(" ", 1)[0]
         later = [e for e in events if e["unix_ns"] > kill["unix_ns"]]
-        later = list(itertools.takewhile(lambda e: e["what"] != "run_resumed", later))
-        again = next((e["unix_ns"] for e in later if e["what"] == "process_restarted"
+        later = list(itertools.takewhile(lambda e: e["kind"] != "run_resumed", later))
+        again = next((e["unix_ns"] for e in later if e["kind"] == "process_restarted"
                       and e["detail"].split(" ", 1)[0] == name), None)
         if again is None:
             continue
         went_on = next((e["unix_ns"] for e in later if e["unix_ns"] >= again and resumed(e) == name), None)
         next_kill = next((k["unix_ns"] for k in chaos[at + 1:]
-                          if k["what"] == "kill" and k["detail"].split(" ", 1)[0] == name), None)
+                          if k["kind"] == "kill" and k["detail"].split(" ", 1)[0] == name), None)
         if went_on is not None and (next_kill is None or went_on < next_kill):
             found.append((went_on - kill["unix_ns"]) / 1e6)
     return found
@@ -66,11 +66,11 @@ def promotions(chaos, events, shards):
     that died with a coordinator are missing. Replicas of all shards are counted through (policies/placement/replica_chain.hpp)."""
     name_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
     kills = [(line["unix_ns"], int(name_of(line)[1]) % shards) for line in chaos
-             if line["what"] == "kill" and name_of(line)]
+             if line["kind"] == "kill" and name_of(line)]
     found = []
     for at, (killed, group) in enumerate(kills):
         until = next((when for when, which in kills[at + 1:] if which == group), float("inf"))
-        found += [(killed, e["unix_ns"]) for e in events if e["what"] == "replica_promoted"
+        found += [(killed, e["unix_ns"]) for e in events if e["kind"] == "replica_promoted"
                   and e["detail"] == f"shard {group}" and killed < e["unix_ns"] < until][:1]
     return found
 
@@ -90,13 +90,13 @@ def shards_out_of_sync(events, shards):
     """The shards that have no replica in sync yet, at first or since one of their processes died."""
     waiting = set(range(shards))
     for event in sorted(events, key=lambda event: event["unix_ns"]):
-        if event["what"] == "epoch":
+        if event["kind"] == "epoch":
             waiting = set(range(shards))
         elif found := re.match(r"(?:shard|replica)[- ](\d+)", event["detail"]):
             shard = int(found[1]) % shards
-            if event["what"] == "replica_in_sync":
+            if event["kind"] == "replica_in_sync":
                 waiting.discard(shard)
-            elif event["what"] in ("process_died", "shard_lost", "replica_lost"):
+            elif event["kind"] in ("process_died", "shard_lost", "replica_lost"):
                 waiting.add(shard)
     return waiting
 
@@ -163,7 +163,7 @@ class Account:
         self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
 
     def add_done(self, chaos, events=()):
-        self.hosts_lost += sum(event["what"] == "host_lost" for event in events)
+        self.hosts_lost += sum(event["kind"] == "host_lost" for event in events)
         kills, stops = hits(chaos)
         done, stalls = faults(chaos)
         self.kills += kills

@@ -13,7 +13,7 @@ import silence
 
 
 def line(ms, what, detail):
-    return {"unix_ns": int(ms * 1e6), "what": what, "detail": detail}
+    return {"unix_ns": int(ms * 1e6), "kind": what, "detail": detail}
 
 
 def kill(ms, name):

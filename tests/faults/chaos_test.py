@@ -41,7 +41,7 @@ class Chaos(FaultTest):
         self.chaos(run, "continue", "shard-0")
         wait_until(lambda: self.state_of(shard) != "T", 5, "a shard that goes on")
         noted = self.noted(run)
-        self.assertEqual([one["what"] for one in noted], ["kill", "stop", "continue", "continue"])
+        self.assertEqual([one["kind"] for one in noted], ["kill", "stop", "continue", "continue"])
         self.assertEqual(set(noted[0]), set(json.loads(run.events_text().splitlines()[0])), "the shape of an event")
         died = next(json.loads(line) for line in run.events_text().splitlines() if "process_died" in line)
         self.assertLess(noted[0]["unix_ns"], died["unix_ns"])
@@ -52,7 +52,7 @@ class Chaos(FaultTest):
         said = self.chaos(run, "random", "--every", "20ms..100ms", "--count", "6", "--actions", "kill,stop:30ms",
                           "--seed", "4")
         self.assertTrue(said.endswith("6 hits\n"), said)
-        whats = [one["what"] for one in self.noted(run)]
+        whats = [one["kind"] for one in self.noted(run)]
         self.assertEqual(whats.count("kill") + whats.count("stop"), 6)
         self.assertNotIn("T", [self.state_of(p["pid"]) for p in run.processes() if alive(p["pid"])])
 

@@ -102,7 +102,7 @@ class FaultTest(ClusterTest):
         wait_until(all_have, 30, f"a clock of each worker; {run.output}")
 
     def count_events(self, run, what):
-        return sum(json.loads(line)["what"] == what for line in run.events_text().splitlines())
+        return sum(json.loads(line)["kind"] == what for line in run.events_text().splitlines())
 
     def assert_nothing_left(self, run):
         self.assert_all_gone([{"pid": pid} for pid in run.started_pids()], 5)

@@ -60,7 +60,7 @@ class HostRounds(unittest.TestCase):
 
 class Sync(unittest.TestCase):
     def out_of_sync(self, *lines):
-        events = [{"unix_ns": at, "what": what, "detail": detail} for at, (what, detail) in enumerate(lines)]
+        events = [{"unix_ns": at, "kind": what, "detail": detail} for at, (what, detail) in enumerate(lines)]
         return account.shards_out_of_sync(events, 2)
 
     def test_a_shard_waits_at_first_after_a_death_and_after_going_back(self):
@@ -76,9 +76,9 @@ class Sync(unittest.TestCase):
 
     def test_hosts_have_figures_of_their_own(self):
         books = account.Account(1)
-        books.add_done([{"unix_ns": at, "what": kind, "detail": "b"} for at, kind in
+        books.add_done([{"unix_ns": at, "kind": kind, "detail": "b"} for at, kind in
                         enumerate(("host_kill", "host_joined", "agent_kill", "agent_kill", "host_cut"))],
-                       [{"unix_ns": 9, "what": "host_lost", "detail": "host b: its agent exited with status 137"}])
+                       [{"unix_ns": 9, "kind": "host_lost", "detail": "host b: its agent exited with status 137"}])
         self.assertTrue(books.good)
         seen = books.to_json()
         self.assertEqual(seen["hosts"], {"host_kill": 1, "agent_kill": 2, "host_cut": 1})

@@ -54,7 +54,7 @@ class Hosts(FaultTest, BridgedHostsTest):
         return found
 
     def events(self, run, what):
-        return [json.loads(line)["detail"] for line in run.events_text().splitlines() if json.loads(line)["what"] == what]
+        return [json.loads(line)["detail"] for line in run.events_text().splitlines() if json.loads(line)["kind"] == what]
 
     def assert_well(self, run, expected, seconds=120):
         self.assertEqual(run.wait(seconds), 0, run.account())

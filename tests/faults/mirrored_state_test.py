@@ -32,7 +32,7 @@ class MirroredState(FaultTest, BridgedHostsTest):
 
     def details(self, run, subject):
         return [json.loads(line)["detail"] for line in run.events_text().splitlines()
-                if json.loads(line)["what"] == subject]
+                if json.loads(line)["kind"] == subject]
 
     def kill_agent(self, run, host):
         mark = json.loads((run.run_dir / f"agents/{host}.json").read_text())

@@ -129,8 +129,8 @@ class Partition(FaultTest, TwoHostsTest):
         self.assertEqual(self.hash_of(run), expected)
         events = [json.loads(line) for line in run.events_text().splitlines()]
         ended = next(n for n, event in enumerate(events)
-                     if event["what"] == "process_ended" and event["detail"].startswith("worker 2 "))
-        healed = next(n for n, event in enumerate(events) if event["what"] == "fault" and "heal" in event["detail"])
+                     if event["kind"] == "process_ended" and event["detail"].startswith("worker 2 "))
+        healed = next(n for n, event in enumerate(events) if event["kind"] == "fault" and "heal" in event["detail"])
         self.assertLess(ended, healed, run.events_text())
         self.assert_nothing_left(run)
 

@@ -55,8 +55,8 @@ class Resume(FaultTest):
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertEqual(run.output.count("goes on from checkpoint e000"), 2, run.output)
                 events = [json.loads(line) for line in run.events_text().splitlines()]
-                self.assertEqual([e["detail"] for e in events if e["what"] == "run_resumed"], ["epoch 2", "epoch 3"])
-                self.assertEqual(sum(e["what"] == "launched" for e in events), 1)
+                self.assertEqual([e["detail"] for e in events if e["kind"] == "run_resumed"], ["epoch 2", "epoch 3"])
+                self.assertEqual(sum(e["kind"] == "launched" for e in events), 1)
                 self.assertEqual((run.run_dir / "logs/shard-0.log").read_text().count("job job: bsp"), 3, "three lives")
                 self.assert_nothing_left(run)
 
@@ -114,7 +114,7 @@ class Resume(FaultTest):
         self.assertEqual(run.result()["jobs"][0]["state"], "interrupted")
         self.assertIn(f"go on with it: tidegate launch --resume {run.run_dir}", run.output)
         written = [re.fullmatch(r"job e0001-\d+ clock (\d+)", event["detail"])
-                   for event in map(json.loads, run.events_text().splitlines()) if event["what"] == "checkpoint"]
+                   for event in map(json.loads, run.events_text().splitlines()) if event["kind"] == "checkpoint"]
         self.assertEqual(len(written), 1, run.events_text())
         self.assertGreaterEqual(int(written[0][1]), before)
         self.resume(run)

@@ -12,7 +12,7 @@ class Shrink(FaultTest):
     def left(self, run):
         """Rank and first clock without it, in the order of the events."""
         details = [json.loads(line)["detail"] for line in run.events_text().splitlines()
-                   if json.loads(line)["what"] == "worker_left"]
+                   if json.loads(line)["kind"] == "worker_left"]
         found = [re.fullmatch(r"job rank (\d+): \d+ workers go on from clock (\d+)", detail) for detail in details]
         return {int(one[1]): int(one[2]) for one in found}
 
@@ -39,7 +39,7 @@ class Shrink(FaultTest):
                     self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
                 self.assertEqual(self.count_events(run, "process_restarted"), 0)
                 kept = [json.loads(line)["detail"] for line in run.events_text().splitlines()
-                        if json.loads(line)["what"] == "checkpoint"]
+                        if json.loads(line)["kind"] == "checkpoint"]
                 self.assertTrue(kept[-1].endswith(f" clock {clocks}"), f"the last has all that was pushed: {kept}")
                 self.assert_nothing_left(run)
 

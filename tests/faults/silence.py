@@ -16,9 +16,9 @@ LOG_LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3}) ")
 def told_by_events(text):
     """(moments, lasting ones) at which events.jsonl says something, by the time of writing."""
     whole = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
-    said = [line for line in whole if line["what"] not in CAUSED]
-    return ([line["unix_ns"] for line in said if line["what"] not in LASTING],
-            [line["unix_ns"] for line in said if line["what"] in LASTING])
+    said = [line for line in whole if line["kind"] not in CAUSED]
+    return ([line["unix_ns"] for line in said if line["kind"] not in LASTING],
+            [line["unix_ns"] for line in said if line["kind"] in LASTING])
 
 
 def told_by_log(text):
@@ -29,8 +29,8 @@ def told_by_log(text):
 
 def excused(chaos):
     """(from, to) in which nobody could say anything: the launcher itself was stopped."""
-    begins = [line["unix_ns"] for line in chaos if line["what"] == "stall" and line["detail"].startswith("launcher-0 ")]
-    ends = [line["unix_ns"] for line in chaos if line["what"] == "continue" and line["detail"].startswith("launcher-0 ")]
+    begins = [line["unix_ns"] for line in chaos if line["kind"] == "stall" and line["detail"].startswith("launcher-0 ")]
+    ends = [line["unix_ns"] for line in chaos if line["kind"] == "continue" and line["detail"].startswith("launcher-0 ")]
     return list(zip(begins, ends))
 
 

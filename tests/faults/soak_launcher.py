@@ -23,7 +23,7 @@ class LauncherKills:
         if self.run.process.wait() != -signal.SIGKILL:
             return  # it was faster
         with open(self.run.run_dir / "chaos.jsonl", "a") as log:
-            log.write(json.dumps({"unix_ns": now, "time": stamp(now), "what": "kill",
+            log.write(json.dumps({"unix_ns": now, "time": stamp(now), "kind": "kill",
                                   "detail": f"launcher-0 pid {self.run.process.pid} SIGKILL"}) + "\n")
         self.run.resume()
         self.begin = time.monotonic()

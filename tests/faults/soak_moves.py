@@ -55,7 +55,7 @@ class Moves:
     def note(self, kind, detail):
         now = time.time_ns()
         with open(self.run.run_dir / "chaos.jsonl", "a") as log:
-            log.write(json.dumps({"unix_ns": now, "time": soak_launcher.stamp(now), "what": kind, "detail": detail}) + "\n")
+            log.write(json.dumps({"unix_ns": now, "time": soak_launcher.stamp(now), "kind": kind, "detail": detail}) + "\n")
 
     def living(self, role):
         if role == "launcher":

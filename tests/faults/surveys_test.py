@@ -40,7 +40,7 @@ class Surveys(FaultTest, BridgedHostsTest):
         self.assertEqual(said.count(" does not reach "), len(pairs), said)
         self.assertIn("(cluster.hosts.*.address)", said)
         started = [event["detail"] for event in map(json.loads, run.events_text().splitlines())
-                   if event["what"] == "process_started"]
+                   if event["kind"] == "process_started"]
         self.assertEqual([each for each in started if not each.startswith("coordinator")], [], "nobody waits for a connection")
         self.assert_nothing_left(run)
 
@@ -137,7 +137,7 @@ class Surveys(FaultTest, BridgedHostsTest):
                  for number in range(32)}
         run = self.start(hosts, named, cluster={"shards": 1}, workers=32, command=["false"])
         self.assertNotEqual(run.wait(60), 0, run.account())
-        told = [event["detail"] for event in map(json.loads, run.events_text().splitlines()) if event["what"] == "hosts_surveyed"]
+        told = [event["detail"] for event in map(json.loads, run.events_text().splitlines()) if event["kind"] == "hosts_surveyed"]
         self.assertEqual(len(told), 1, run.account())
         print(f"surveyed: {told[0]}", flush=True)
 

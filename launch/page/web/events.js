@@ -31,7 +31,7 @@ export class Events {
     this.next = answer.next;
     if (answer.events.length === 0) return;
     for (const event of answer.events)
-      this.all.push({at: event.unix_ns / 1e6, subject: event.what, detail: event.detail, kind: kindOf(event.what)});
+      this.all.push({at: event.unix_ns / 1e6, subject: event.kind, detail: event.detail, kind: kindOf(event.kind)});
     if (this.all.length > KEPT) this.all.splice(0, this.all.length - KEPT);
     this.draw();
   }

@@ -92,7 +92,8 @@ class launcher final : public frameless_process,
   void finish(launch::poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
   runtime::status record_cancelled(const std::string& job) override;
-  void event(const std::string& subject, const std::string& detail) override {
+  void event(const std::string& subject, const std::string& detail,
+             const policies::event_fields&) override {
     note(subject + ": " + detail);
   }
   runtime::status write_pids(const std::vector<launch::live_process>& processes) override;

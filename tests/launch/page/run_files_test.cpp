@@ -22,7 +22,7 @@ struct run_files_test : testing::Test {
   }
   void append_event(int number, const std::string& detail = "shard 0") const {
     append("events.jsonl",
-           json{{"unix_ns", number}, {"what", "shard_lost"}, {"detail", detail}}.dump() + "\n");
+           json{{"unix_ns", number}, {"kind", "shard_lost"}, {"detail", detail}}.dump() + "\n");
   }
   json events(std::uint64_t since = 0) const {
     const auto text = events_json(folder.path(""), since);
@@ -40,7 +40,7 @@ TEST_F(run_files_test, events_are_read_from_where_the_last_answer_ended) {
   const auto first = events();
   EXPECT_EQ(first["skipped"], false);
   ASSERT_EQ(first["events"].size(), 2U);
-  EXPECT_EQ(first["events"][1]["what"], "shard_lost");
+  EXPECT_EQ(first["events"][1]["kind"], "shard_lost");
   const auto next = first["next"].get<std::uint64_t>();
   EXPECT_EQ(next, std::filesystem::file_size(folder.path("events.jsonl")));
   EXPECT_TRUE(events(next)["events"].empty());
@@ -55,14 +55,14 @@ TEST_F(run_files_test, events_are_read_from_where_the_last_answer_ended) {
 
 TEST_F(run_files_test, half_an_event_is_read_once_it_is_whole) {
   append_event(1);
-  append("events.jsonl", R"({"unix_ns":2,"what":"sha)");
+  append("events.jsonl", R"({"unix_ns":2,"kind":"sha)");
   const auto first = events();
   EXPECT_EQ(first["events"].size(), 1U);
   append("events.jsonl", R"(rd_gone","detail":""})"
                          "\nno event\n[]\n");
   const auto more = events(first["next"].get<std::uint64_t>());
   ASSERT_EQ(more["events"].size(), 1U);
-  EXPECT_EQ(more["events"][0]["what"], "shard_gone");
+  EXPECT_EQ(more["events"][0]["kind"], "shard_gone");
 }
 
 TEST_F(run_files_test, of_many_events_the_last_are_told_in_bounded_size) {
@@ -76,7 +76,7 @@ TEST_F(run_files_test, of_many_events_the_last_are_told_in_bounded_size) {
 }
 
 TEST_F(run_files_test, an_event_has_the_time_when_it_happened) {
-  append("events.jsonl", R"({"unix_ns":9,"what":"x","detail":"","happened_ns":5})"
+  append("events.jsonl", R"({"unix_ns":9,"kind":"x","detail":"","happened_ns":5})"
                          "\n");
   EXPECT_EQ(events()["events"][0]["unix_ns"], 5);
 }

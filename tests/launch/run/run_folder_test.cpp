@@ -119,7 +119,7 @@ TEST_F(run_folders, report_a_disk_that_is_full) {
   ::setrlimit(RLIMIT_FSIZE, &small);
   const auto whole = folder->write("pids.json", std::string(100, 'x'));
   const auto event =
-      folder->append_event({.unix_ns = 0, .subject = "what", .detail = "detail"});
+      folder->append_event({.unix_ns = 0, .subject = "kind", .detail = "detail"});
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, SIG_DFL);
   EXPECT_EQ(whole.code(), runtime::errc::io_error);

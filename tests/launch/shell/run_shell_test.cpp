@@ -95,7 +95,7 @@ class world_of_words final : public run_port, public process_port, public survey
     seen.push_back("record " + job);
     return disk;
   }
-  void event(const std::string&, const std::string&) override {}
+  void event(const std::string&, const std::string&, const policies::event_fields&) override {}
   runtime::status write_pids(const std::vector<live_process>&) override {
     seen.push_back("pids");
     return disk;

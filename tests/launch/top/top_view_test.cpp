@@ -167,7 +167,7 @@ TEST(top_view, refuses_what_is_no_status) {
 }
 
 TEST(top_view, shows_events_by_the_time_of_day) {
-  EXPECT_EQ(event_text(R"({"unix_ns":1,"time":"2026-11-29T08:27:17.617Z","what":"worker_lost",)"
+  EXPECT_EQ(event_text(R"({"unix_ns":1,"time":"2026-11-29T08:27:17.617Z","kind":"worker_lost",)"
                        R"("detail":"job rank 1"})"),
             "08:27:17 worker_lost  job rank 1");
   EXPECT_EQ(event_text("{}"), "");
