@@ -31,12 +31,19 @@ inline runtime::traced_call traced_call_of(worker_command::action kind) {
 // Returns the span of a call that begins.
 inline runtime::trace_span span_of(const worker_command& command, std::uint64_t job,
                                    std::uint64_t clock, std::int64_t begin_ns) {
+  using action = worker_command::action;
+  auto table = command.table;
+  if (command.kind == action::exchange)
+    table = command.tables.size() == 1 ? command.tables.front() : runtime::whole_job;
+  const auto call = traced_call_of(command.kind);
+  if (call == runtime::traced_call::clock || call == runtime::traced_call::other)
+    table = runtime::whole_job;
   return {.begin_ns = begin_ns,
           .job = job,
           .clock = clock,
-          .table = command.table,
+          .table = table,
           .count = 0,
-          .detail = static_cast<std::uint8_t>(traced_call_of(command.kind))};
+          .detail = static_cast<std::uint8_t>(call)};
 }
 
 }  // namespace tidegate::actors

@@ -8,6 +8,8 @@
 
 #include "actors/seam/shell_home.hpp"
 #include "policies/shard/ingress_core.hpp"
+#include "policies/shard/registry.hpp"
+#include "runtime/base/trace_span.hpp"
 
 namespace tidegate::actors {
 
@@ -42,11 +44,15 @@ class arrival_reports {
     const runtime::frame_header* header_ = nullptr;
   };
 
-  bool records() const noexcept { return records_; }
   // A chunk is stepped with what was pushed in this clock, until the next is, or this work
-  // ends: a step by itself needs no reading of a clock.
-  void record_step(const policies::frame_tag& chunk, std::uint64_t clock) {
+  // ends: a step by itself needs no reading of a clock. What is stepped outside of work, as a
+  // replica does, is not recorded.
+  void record_step(const policies::sharding::chunk_registry& chunks, std::uint32_t slot,
+                   std::uint64_t clock) {
+    if (!records_ || !is_at_work_) return;
     if (step_.count > 0) end_step(home_.record_now());
+    const auto chunk = chunks.name_of(slot);
+    step_.peer = core_.index();
     step_.job = chunk.job;
     step_.clock = clock;
     step_.table = chunk.table;
@@ -56,6 +62,7 @@ class arrival_reports {
 
  private:
   void begin() {
+    is_at_work_ = true;
     began_ = step_.begin_ns = home_.record_now();
     if (first_ == 0) first_ = began_;
     core_.set_time(began_ - busy_ns_);
@@ -71,6 +78,7 @@ class arrival_reports {
                                      .pressure = home_.pressure()}});
   }
   void end() {
+    is_at_work_ = false;
     ended_ = home_.record_now();
     busy_ns_ += std::max<std::int64_t>(0, ended_ - began_);
     if (step_.count > 0) end_step(ended_);
@@ -93,6 +101,7 @@ class arrival_reports {
   policies::ingress_core& core_;
   std::int64_t first_ = 0;
   const bool records_ = home_.records();
+  bool is_at_work_ = false;
   std::int64_t began_ = 0;
   std::int64_t ended_ = 0;
   runtime::trace_span step_{.count = 0, .kind = runtime::span_kind::step};  // 0: none is made

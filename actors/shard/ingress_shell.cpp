@@ -108,9 +108,13 @@ void ingress_shell::go_on() {
 }
 
 policies::reply_code ingress_shell::apply(const effects::apply& step, inputs from) {
-  if (arrivals_.records())
-    arrivals_.record_step(shard_.registry().name_of(step.slot), step.clock);
+  arrivals_.record_step(shard_.registry(), step.slot, step.clock);
   return owner_.apply(step, from);
+}
+
+void ingress_shell::hand_on(const effects::hand_on& step, inputs from) {
+  arrivals_.record_step(shard_.registry(), step.slot, step.clock);
+  owner_.hand_on(step, from);
 }
 
 void ingress_shell::on_frame(frame_event& event) {

@@ -78,9 +78,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   double measure(const effects::measure& step, inputs from) override {
     return owner_.measure(step, from);
   }
-  void hand_on(const effects::hand_on& step, inputs from) override {
-    owner_.hand_on(step, from);
-  }
+  void hand_on(const effects::hand_on& step, inputs from) override;
   void ask(const effects::ask& step) override { owner_.ask(step); }
   void snapshot(const effects::snapshot& step,
                 const policies::shard_core::cut_state& state) override {

@@ -105,7 +105,11 @@ void add_trace(adder& add, command_line& into) {
     into.clocks = clock_range{.first = *first, .last = *last};
   };
   add("clocks", options::value<std::string>()->notifier(set_clocks), "");
-  add("output,o", options::value(&into.output), "");
+  add("output,o", options::value<std::string>()->notifier([&into](const std::string& path) {
+    if (path.empty()) throw options::error("--output ''; allowed: a path");
+    into.output = path;
+  }),
+      "");
 }
 
 void add_view(adder& add, command_line& into) {

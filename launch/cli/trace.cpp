@@ -1,8 +1,8 @@
 #include "launch/cli/trace.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <iostream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -10,8 +10,11 @@
 
 #include "launch/run/control_socket.hpp"
 #include "launch/run/read_status.hpp"
+#include "launch/run/run_folders.hpp"
+#include "launch/text/files.hpp"
 #include "launch/text/json_fields.hpp"
 #include "launch/text/printable.hpp"
+#include "launch/text/progress_text.hpp"
 #include "launch/trace/write_trace.hpp"
 
 namespace tidegate::launch {
@@ -54,24 +57,14 @@ void wait_for(const std::string& run_dir, std::uint64_t clock) {
   }
 }
 
-// The newest that the run has left; empty: none.
-std::string newest_in(const std::string& run_dir) {
-  std::string newest;
-  std::filesystem::file_time_type written{};
-  for (const auto* name : spans_files) {
-    std::error_code error;
-    const auto path = run_dir + "/" + name;
-    const auto at = std::filesystem::last_write_time(path, error);
-    if (error || (!newest.empty() && at < written)) continue;
-    newest = path;
-    written = at;
-  }
-  return newest;
-}
-
 }  // namespace
 
 exit_code trace_run(const command_line& line) {
+  if (!is_run(line.file)) return not_traced(line.file + " is no run folder");
+  const auto to = line.output.empty() ? line.file + "/trace.json" : line.output;
+  if (!may_write_beside(to))
+    return not_traced(to +
+                      " cannot be written: there is no such folder, or nobody may write there");
   std::string spans;
   if (has_launcher(line.file)) {
     if (line.clocks) wait_for(line.file, line.clocks->last);
@@ -80,21 +73,24 @@ exit_code trace_run(const command_line& line) {
                 << " to answer (Ctrl-C ends the waiting, not the run)\n";
     });
     // It may have ended meanwhile, and left a file.
-    if (answer && !answer->starts_with("ok ")) return not_traced(printable(*answer));
+    constexpr std::string_view error = "error ";
+    if (answer && answer->starts_with(error))
+      return not_traced(printable(answer->substr(error.size())));
     if (answer) spans = line.file + "/" + answer->substr(3);
   }
-  if (spans.empty()) spans = newest_in(line.file);
+  if (spans.empty()) spans = newest_spans(line.file);
   if (spans.empty())
     return not_traced("no launcher lives in " + line.file +
                       ", and its run has left no spans: a run leaves them when a job fails or "
                       "hangs, and with launch --trace FILE");
-  const auto to = line.output.empty() ? line.file + "/trace.json" : line.output;
   const auto written = write_trace(spans, to, line.clocks);
   if (!written) return not_traced(written.error().message());
   if (written->summary.spans == 0)
-    return not_traced("nothing of these clocks is there: processes keep their last " +
-                      std::to_string(spans_kept) +
-                      " spans; without --clocks all of them are shown");
+    return not_traced(
+        line.clocks ? "nothing of these clocks is there: processes keep their last " +
+                          grouped(spans_kept) + " spans; without --clocks all of them are shown"
+                    : "no process has noted anything: none has begun to train, "
+                      "or the cluster file has cluster.traces: false");
   if (!written->cause.empty()) std::cout << printable(written->cause) << "\n";
   std::cout << to << ": " << to_text(written->summary)
             << "\nopen it at https://ui.perfetto.dev or chrome://tracing\n";

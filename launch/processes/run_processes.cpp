@@ -75,15 +75,9 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
     if (!prepared) return runtime::fail(prepared.error());
     page = *prepared;
   }
-  int spans = -1;
-  if (!is_coordinator && spec_.traces) {
-    const auto prepared =
-        rings_.prepare(start.process, process.name.to_string(), identity_.token);
-    if (!prepared) return runtime::fail(prepared.error());
-    spans = *prepared;
-  }
   const auto state = states_.prepare(start, identity_.token);
   if (!state) return runtime::fail(state.error());
+  const auto spans = is_coordinator ? -1 : memory_for_spans(start.process, process.name);
   const auto log = log_path(identity_.run_dir, process.name.to_string());
   const start_descriptors descriptors{
       .ready = ready.get(), .beats = page, .spans = spans, .state = *state};
@@ -97,11 +91,21 @@ runtime::expected<spawned_process> run_processes::spawn(const orders::start& sta
   }
   if (!pid) pid = start_program(start, process, log, descriptors);
   beats_.started(start.process.process);
-  rings_.started(start.process.process);
   states_.started(start.process.process);
+  pid ? rings_.started(start.process.process) : rings_.not_started(start.process.process);
   if (!pid) return runtime::fail(pid.error());
   return spawned_process{
       .pid = *pid, .started_at = table_.newest_started(), .was_spare = was_spare};
+}
+
+// A process does without it.
+int run_processes::memory_for_spans(const launched_process& process, const process_name& name) {
+  if (!spec_.traces) return -1;
+  const auto prepared = rings_.prepare(process, name.to_string(), identity_.token);
+  if (prepared) return *prepared;
+  notes_.emplace_back(reports::noted{
+      .subject = "no_spans", .detail = name.to_string() + ": " + prepared.error().message()});
+  return -1;
 }
 
 runtime::expected<pid_t> run_processes::start_program(const orders::start& start,

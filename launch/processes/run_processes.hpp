@@ -68,6 +68,7 @@ class run_processes final : public process_port {
  private:
   bool have_all_ended() const { return is_ending_all_ && table_.is_empty() && spares_.empty(); }
   process_plan at_home(process_plan process) const;
+  int memory_for_spans(const launched_process& process, const process_name& name);
   process_plan plan_of(const policies::agent_orders::start& start) const;
   runtime::expected<pid_t> start_program(const policies::agent_orders::start& start,
                                          const process_plan& process, const std::string& log,

@@ -9,20 +9,20 @@ runtime::expected<int> span_rings::prepare(const policies::launched_process& pro
                                            const std::string& writer, std::uint64_t token) {
   auto ring = runtime::span_ring::make(token);
   if (!ring) return runtime::fail(ring.error());
-  if (auto last = rings_.extract(process.process); !last.empty()) {
-    before_.erase(process.process);
-    before_.insert(std::move(last));
-  }
   const auto [at, is_new] =
-      rings_.emplace(process.process, owned_ring{.incarnation = process.incarnation,
-                                                 .writer = writer,
-                                                 .ring = std::move(*ring)});
+      starting_.insert_or_assign(process.process, owned_ring{.incarnation = process.incarnation,
+                                                             .writer = writer,
+                                                             .ring = std::move(*ring)});
   return at->second.ring.fd();
 }
 
 void span_rings::started(policies::process_number process) {
-  const auto at = rings_.find(process);
-  if (at != rings_.end()) at->second.ring.handed_over();
+  auto ring = starting_.extract(process);
+  if (ring.empty()) return;
+  ring.mapped().ring.handed_over();
+  before_.erase(process);
+  if (auto last = rings_.extract(process); !last.empty()) before_.insert(std::move(last));
+  rings_.insert(std::move(ring));
 }
 
 std::vector<policies::agent_reports::spans> span_rings::read(std::size_t each_max) const {

@@ -19,8 +19,9 @@ class span_rings {
   // Errors: io_error.
   runtime::expected<int> prepare(const policies::launched_process& process,
                                  const std::string& writer, std::uint64_t token);
-  // It has been, or could not be: its descriptor is needed no more here.
+  // It has been, or could not be: then what its incarnation before has left stays.
   void started(policies::process_number process);
+  void not_started(policies::process_number process) { starting_.erase(process); }
 
   // Returns what all have noted, of each the last so many at most.
   std::vector<policies::agent_reports::spans> read(std::size_t each_max) const;
@@ -35,6 +36,7 @@ class span_rings {
   };
   using rings = std::map<policies::process_number, owned_ring>;
 
+  rings starting_;
   rings rings_;   // of the incarnation that was started last
   rings before_;  // of the one before it
 };

@@ -1,5 +1,6 @@
 #include "launch/run/launcher.hpp"
 
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
@@ -85,10 +86,20 @@ runtime::expected<beginning> begin(const policies::cluster_spec& spec,
   return found;
 }
 
+// Before anything is started.
+runtime::status check_trace(const std::string& to) {
+  if (to.empty() || may_write_beside(to)) return {};
+  return {runtime::errc::invalid_argument,
+          "--trace " + to + ": there is no such folder, or nobody may write there"};
+}
+
 void trace_end(run_journal& journal, const std::string& to) {
   const auto written = write_trace(journal.folder().path() + "/" + spans_end, to, std::nullopt);
   if (!written)
     journal.complain("tidegate: no trace: " + written.error().message());
+  else if (written->summary.spans == 0)
+    journal.complain("tidegate: no trace " + to +
+                     ": no process has noted anything (cluster.traces)");
   else
     journal.screen().print("trace " + to + ": " + to_text(written->summary));
 }
@@ -148,6 +159,8 @@ runtime::status check_plugins_of_this_machine(const policies::cluster_spec& spec
 exit_code launch_cluster(const cluster_file& file, const launch_options& options,
                          const services& cluster) {
   const auto& spec = file.spec;
+  if (auto may = check_trace(options.trace); !may.ok())
+    return refuse(may, exit_code::bad_usage);
   const auto programs = run_programs::find(spec, parse_environment(environ));
   if (!programs) return refuse(programs.error(), exit_code::bad_usage);
   if (auto known = await_names(spec, options.patience_ms); !known.ok())
@@ -197,6 +210,8 @@ exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
     if (const auto followed = current.follow_workers(); !followed.ok())
       journal.complain(followed.message());
   const auto trace = outlets.trace;
+  // What an earlier life of the run has left is not its end.
+  std::remove((journal.folder().path() + "/" + spans_end).c_str());
   if (!trace.empty()) current.trace_the_end();
   current.show_to(std::move(outlets));
   raise_descriptor_limit(spec);

@@ -29,10 +29,15 @@ class run_traces {
   std::optional<answer> end();
 
  private:
+  void write(const std::string& text);
+  std::string unfinished() const;
+
   run_journal& journal_;
   span_request wanted_;
-  std::string name_;  // empty: none is open
+  std::string name_;
   std::ofstream file_;
+  bool is_open_ = false;
+  std::string problem_;  // of the file; empty: all is well
 };
 
 }  // namespace tidegate::launch

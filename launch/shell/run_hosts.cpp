@@ -48,7 +48,10 @@ std::int64_t run_hosts::next_wake() const {
   return at;
 }
 
+// Agents that leave tell nothing more.
 void run_hosts::leave() {
+  leaves_ = true;
+  if (spans_.is_under_way()) return;
   for (auto& contact : contacts_) contact.leave(now_, todo_);
 }
 
@@ -237,6 +240,7 @@ void run_hosts::take_reports(launch_effects& out) {
 }
 
 void run_hosts::collect_spans(span_request wanted) {
+  if (leaves_) return;
   spans_.want(now_, std::move(wanted));
   begin_to_collect();
 }
@@ -248,7 +252,8 @@ void run_hosts::look_for_failures(const std::vector<policies::job_status>& jobs,
     if (job.state != policies::job_state::failed || !failed_.insert(job.name).second) continue;
     if (!cancelled.contains(job.name))
       collect_spans({.why = span_request::reason::job_failed,
-                     .detail = "job " + job.name + " has failed: " + job.failure});
+                     .detail = "job " + job.name + " has failed: " + job.failure,
+                     .job = job.name});
   }
 }
 
@@ -280,6 +285,7 @@ void run_hosts::take(policies::host_number host, const reports::spans& spans) {
   if (!spans_.host_done(host)) return;
   world_.end_spans();
   begin_to_collect();
+  if (leaves_) leave();
 }
 
 std::string run_hosts::with_last_line(std::string text,

@@ -51,7 +51,7 @@ class run_hosts {
     coordinator_port_ = 0;
     quiet_ends_.begin_epoch();
   }
-  // The run is over.
+  // The run is over: agents leave once what is being collected is told.
   void leave();
 
   // Returns the processes that have ended since the last call, of which the coordinator may not
@@ -116,6 +116,7 @@ class run_hosts {
   std::map<policies::process_number, policies::state_mirror> mirrors_;  // of workers' states
   quiet_ends quiet_ends_;
   span_collector spans_;
+  bool leaves_ = false;
   std::set<std::string> failed_;  // jobs
   std::vector<launched_process> ended_;
   std::uint16_t coordinator_port_ = 0;  // as it has said in this epoch

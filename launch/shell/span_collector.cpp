@@ -5,10 +5,9 @@
 namespace tidegate::launch {
 
 void span_collector::want(std::int64_t now, span_request wanted) {
-  if (wanted.why != span_request::reason::asked) {
-    const auto [at, is_first] = wanted_at_.try_emplace(wanted.why, now);
-    if (!is_first && now < at->second + pause_ns) return;
-    at->second = now;
+  if (wanted.why == span_request::reason::hang) {
+    if (hung_at_ && now < *hung_at_ + pause_ns) return;
+    hung_at_ = now;
   }
   wanted_.push_back(std::move(wanted));
 }

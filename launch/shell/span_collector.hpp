@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,12 +18,13 @@ struct span_request {
   enum class reason : std::uint8_t { asked, job_failed, hang, run_ended };
   reason why = reason::asked;
   std::string detail = {};  // for people
+  std::string job = {};     // that has failed
   std::uint32_t asker = 0;  // of `asked`
 };
 
 class span_collector {
  public:
-  // What happens again and again is collected so often at most.
+  // Hangs come again and again, and are collected so often at most.
   static constexpr std::int64_t pause_ns = 10'000'000'000;
 
   void want(std::int64_t now, span_request wanted);
@@ -43,7 +43,7 @@ class span_collector {
 
  private:
   std::deque<span_request> wanted_;
-  std::map<span_request::reason, std::int64_t> wanted_at_;
+  std::optional<std::int64_t> hung_at_;
   std::uint32_t number_ = 0;
   bool is_under_way_ = false;
   std::set<policies::host_number> asked_;  // that have not told all

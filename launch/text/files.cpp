@@ -72,4 +72,10 @@ runtime::status write_file_atomically(const std::string& path, std::string_view 
   return result;
 }
 
+bool may_write_beside(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const auto folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
 }  // namespace tidegate::launch

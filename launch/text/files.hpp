@@ -18,4 +18,7 @@ runtime::expected<std::string> read_file(const std::string& path);
 runtime::status write_file_atomically(const std::string& path, std::string_view text,
                                       mode_t mode = 0666);
 
+// Returns true if this process may make files in the folder of that path.
+bool may_write_beside(const std::string& path);
+
 }  // namespace tidegate::launch

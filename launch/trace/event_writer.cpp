@@ -51,22 +51,20 @@ void event_writer::slice(std::size_t process, const trace_span& span, std::strin
   text_ += ",\"dur\":";
   microseconds(std::max<std::int64_t>(0, span.end_ns - span.begin_ns));
   text_ += ",\"args\":{\"clock\":";
-  append(static_cast<std::int64_t>(span.clock));
+  text_ += std::to_string(span.clock);
   if (!peer.empty()) {
     text_ += ",\"";
     text_ += peer;
     text_ += "\":";
     append(span.peer);
   }
-  if (span.kind != span_kind::wait) {
-    if (span.table != runtime::whole_job) {
-      text_ += ",\"table\":";
-      append(span.table);
+  if (span.kind != span_kind::wait && span.table != runtime::whole_job) {
+    text_ += ",\"table\":";
+    append(span.table);
+    if (span.count > 0 && span.chunk != runtime::whole_job) {
+      text_ += ",\"chunk\":";
+      append(span.chunk);
     }
-    text_ += ",\"chunk\":";
-    append(span.chunk);
-    text_ += ",\"chunks\":";
-    append(span.count);
   }
   text_ += "}}";
 }
@@ -105,7 +103,7 @@ void event_writer::append(std::int64_t number) {
 
 void event_writer::microseconds(std::int64_t ns) {
   append(ns / 1000);
-  const auto rest = std::to_string(1000 + ns % 1000);
+  const auto rest = std::to_string(1000 + std::max<std::int64_t>(0, ns % 1000));
   text_ += '.';
   text_.append(rest, 1);
 }

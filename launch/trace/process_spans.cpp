@@ -1,5 +1,6 @@
 #include "launch/trace/process_spans.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -16,7 +17,7 @@ using runtime::errc;
 using runtime::span_kind;
 using runtime::trace_span;
 
-constexpr std::size_t numbers = 10;
+constexpr std::size_t numbers = 11;
 
 // Numbers of a span, in the order of the file.
 std::array<std::int64_t, numbers> numbers_of(const trace_span& of) {
@@ -29,7 +30,8 @@ std::array<std::int64_t, numbers> numbers_of(const trace_span& of) {
           of.peer,
           of.table,
           of.chunk,
-          of.count};
+          of.count,
+          of.flags};
 }
 
 trace_span span_of(const std::array<std::int64_t, numbers>& from) {
@@ -42,10 +44,12 @@ trace_span span_of(const std::array<std::int64_t, numbers>& from) {
           .chunk = static_cast<std::uint32_t>(from[8]),
           .count = static_cast<std::uint32_t>(from[9]),
           .kind = static_cast<span_kind>(from[0]),
-          .detail = static_cast<std::uint8_t>(from[1])};
+          .detail = static_cast<std::uint8_t>(from[1]),
+          .flags = static_cast<std::uint16_t>(from[10])};
 }
 
-bool add_spans(const json& from, std::vector<trace_span>& into) {
+// What cannot be is left out.
+bool add_spans(const json& from, std::int64_t unix_ns, std::vector<trace_span>& into) {
   if (!from.is_array()) return false;
   for (const auto& each : from) {
     if (!each.is_array() || each.size() != numbers) return false;
@@ -54,7 +58,8 @@ bool add_spans(const json& from, std::vector<trace_span>& into) {
       if (!each[i].is_number_integer()) return false;
       all[i] = each[i].get<std::int64_t>();
     }
-    into.push_back(span_of(all));
+    if (const auto span = span_of(all); runtime::is_plausible(span, unix_ns))
+      into.push_back(span);
   }
   return true;
 }
@@ -103,13 +108,14 @@ runtime::expected<spans_file> read_spans(std::istream& from) {
         return bad("it is of version " + std::to_string(version) + "; this Tidegate reads " +
                    std::to_string(spans_version));
       file.cause = text_in(line, "cause");
-      file.unix_ns = static_cast<std::int64_t>(count_in(line, "unix_ns"));
+      constexpr std::uint64_t latest = std::uint64_t{1} << 62U;  // in the year 2116
+      file.unix_ns = static_cast<std::int64_t>(std::min(latest, count_in(line, "unix_ns")));
       continue;
     }
     process_spans of{.writer = text_in(line, "writer", ""),
                      .incarnation = static_cast<std::uint32_t>(count_in(line, "incarnation")),
                      .host = text_in(line, "host", "")};
-    if (of.writer.empty() || !add_spans(list_in(line, "spans"), of.spans))
+    if (of.writer.empty() || !add_spans(list_in(line, "spans"), file.unix_ns, of.spans))
       return bad("it holds no spans of a process");
     file.processes.push_back(std::move(of));
   }

@@ -15,11 +15,14 @@ push_arrows::push_arrows(const std::vector<traced_process>& processes) : process
                                                &trace_span::kind) != processes[i].spans.end();
     for (const auto& span : processes[i].spans) {
       const place here{.process = i, .span = &span};
-      if (span.kind == span_kind::call) pushes_[{span.job, rank, span.clock}].push_back(here);
+      if (pushes(span)) pushes_[{span.job, rank, span.clock}].push_back(here);
       if (span.kind == span_kind::wait && !has_answers) waits_[i].push_back(here);
       if (span.kind == span_kind::answer)
         answers_[{span.job, rank, pushed_clock_of(span)}].push_back(here);
-      if (span.kind == span_kind::step) steps_[{i, span.job, span.clock}].push_back(here);
+      if (span.kind == span_kind::step) {
+        steps_[{i, span.job, span.clock}].push_back(here);
+        shards_[i] = span.peer;
+      }
       if (sums && brings_gradient(span)) aggregators_[{span.job, span.peer}] = i;
       if (sums) aggregated_.insert(span.job);
     }
@@ -33,7 +36,7 @@ void push_arrows::write(event_writer& into) {
 }
 
 bool push_arrows::is_relayed(std::size_t at, const trace_span& frame) const {
-  return aggregated_.contains(frame.job) && is_of(processes_[at].writer, "shard");
+  return aggregated_.contains(frame.job) && !is_of(processes_[at].writer, "aggregator");
 }
 
 push_arrows::place push_arrows::last_before(const places* all, const trace_span& frame) {
@@ -68,8 +71,12 @@ push_arrows::place push_arrows::step_of(std::size_t at, const trace_span& frame)
 push_arrows::place push_arrows::answer_of(std::size_t at, const trace_span& frame) const {
   const auto* all = find(answers_, {frame.job, frame.peer, frame.clock});
   if (all == nullptr) return {};
+  // What a process steps says which shard it is; a replica may have become one.
   const auto& writer = processes_[at].writer;
-  const auto shard = is_of(writer, "shard") ? number_of(writer) : 0;
+  const auto stepped = shards_.find(at);
+  const auto shard = stepped != shards_.end() ? stepped->second
+                     : is_of(writer, "shard") ? number_of(writer)
+                                              : 0;
   for (const auto& each : *all)
     if (each.span->peer == shard && has_table(frame, each.span->table) &&
         (has_chunk(frame, each.span->chunk) || has_chunk(*each.span, frame.chunk)) &&

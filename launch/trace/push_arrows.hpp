@@ -47,6 +47,7 @@ class push_arrows {
   const std::vector<traced_process>& processes_;
   std::map<job_clock, places> pushes_, answers_;  // by job, rank and clock
   std::map<process_clock, places> steps_;         // by process, job and clock
+  std::map<std::size_t, std::uint32_t> shards_;   // whose chunks a process steps
   std::map<std::size_t, places> waits_;           // of workers with one shard, by process
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> aggregators_;  // of ranks
   std::set<std::uint64_t> aggregated_;                                          // jobs

@@ -68,10 +68,17 @@ bool is_acknowledgement(const trace_span& of) {
 
 }  // namespace
 
+bool pushes(const trace_span& of) {
+  const auto call = static_cast<traced_call>(of.detail);
+  return of.kind == span_kind::call &&
+         (call == traced_call::push || call == traced_call::exchange);
+}
+
 bool brings_gradient(const trace_span& of) {
   const auto kind = static_cast<frame_kind>(of.detail);
   return of.kind == span_kind::frame &&
-         (kind == frame_kind::push || kind == frame_kind::doorbell);
+         (kind == frame_kind::push ||
+          (kind == frame_kind::doorbell && (of.flags & runtime::frame_flag_push) != 0));
 }
 
 std::uint64_t pushed_clock_of(const trace_span& of) {

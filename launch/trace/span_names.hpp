@@ -19,6 +19,8 @@ struct traced_process {
 
 std::string_view slice_name(const runtime::trace_span& of);
 
+// Returns true for a call that pushes.
+bool pushes(const runtime::trace_span& of);
 // Returns true for what brings a shard or aggregator a gradient.
 bool brings_gradient(const runtime::trace_span& of);
 // Returns the clock whose push it belongs to: a reply is to a pull of the clock after.

@@ -1,7 +1,7 @@
 // A file of spans, as the launcher of a run leaves it, as a trace. Any thread.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -10,15 +10,17 @@
 
 namespace tidegate::launch {
 
-// Files of spans in a run folder: those that were asked for last; of the last job that has
-// failed; of the last time that something hung; of the end of the run, where it was asked for.
+// Files of spans in a run folder: those that were asked for last; of the last time that
+// something hung; of the end of the run, where it was asked for; and of each job that has
+// failed.
 inline constexpr const char* spans_asked = "spans.jsonl";
-inline constexpr const char* spans_failure = "spans-failure.jsonl";
 inline constexpr const char* spans_hang = "spans-hang.jsonl";
 inline constexpr const char* spans_end = "spans-end.jsonl";
+std::string spans_failure(const std::string& job);
+// Returns the path of the newest in a run folder; empty if it has none.
+std::string newest_spans(const std::string& run_dir);
 // Of each process, at most.
 inline constexpr std::size_t spans_kept = std::size_t{1} << 14U;
-inline constexpr std::array spans_files{spans_asked, spans_failure, spans_hang, spans_end};
 
 struct written_trace {
   std::string cause;

@@ -26,6 +26,8 @@ namespace tidegate::policies {
 
 class ingress_core {
  public:
+  // Of the shard.
+  std::uint32_t index() const noexcept { return state_.index; }
   using effects = shard_effects;
   using peer_id = ingress_shell::peer_id;
 

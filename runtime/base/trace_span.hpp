@@ -20,9 +20,9 @@ enum class span_kind : std::uint8_t {
   answer = 3,
   // A shard or aggregator has handled a frame of rank `peer`; `detail`: its frame_kind.
   frame = 4,
-  // A shard has stepped a chunk with what was pushed in `clock`, or an aggregator has summed
-  // it.
-  // What the shard does until the next step, or until it is done with the frame, is in it.
+  // Shard `peer` has stepped a chunk with what was pushed in `clock`, or an aggregator has
+  // handed its sum on.
+  // What it does until the next step, or until it is done with the frame, is in it.
   step = 5,
 };
 
@@ -49,8 +49,8 @@ struct trace_span {
   std::uint32_t count = 1;  // of chunks; 0: several, which are not told
   span_kind kind = span_kind::call;
   std::uint8_t detail = 0;
-  std::uint16_t reserved = 0;
-  std::uint32_t reserved_more = 0;
+  std::uint16_t flags = 0;  // of the frame
+  std::uint32_t reserved = 0;
 
   friend bool operator==(const trace_span&, const trace_span&) = default;
 };
@@ -73,7 +73,19 @@ inline trace_span span_of(span_kind kind, const frame_header& header, std::uint3
           .chunk = is_doorbell ? 0 : header.chunk,
           .count = is_doorbell ? 0U : 1U,
           .kind = kind,
-          .detail = static_cast<std::uint8_t>(header.kind)};
+          .detail = static_cast<std::uint8_t>(header.kind),
+          .flags = header.flags};
+}
+
+// Returns true for a span as a process may have noted it, with times in nanoseconds since 1970,
+// some days before `now` at most.
+inline bool is_plausible(const trace_span& of, std::int64_t now) noexcept {
+  constexpr std::int64_t day = std::int64_t{86'400} * 1'000'000'000;
+  const auto is_near = [now](std::int64_t at) {
+    return at > 0 && at < now + day && at > now - 30 * day;
+  };
+  return of.kind >= span_kind::call && of.kind <= span_kind::step && is_near(of.begin_ns) &&
+         is_near(of.end_ns) && of.begin_ns <= of.end_ns;
 }
 
 }  // namespace tidegate::runtime

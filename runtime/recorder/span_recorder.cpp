@@ -32,9 +32,10 @@ std::unique_ptr<span_recorder> take_ring(std::uint64_t token) {
 
 }  // namespace
 
+// Never destroyed: threads may note something while the process ends.
 void span_recorder::begin(std::uint64_t token) {
-  static const auto recorder = take_ring(token);
-  own.store(recorder.get(), std::memory_order_release);
+  static auto* const recorder = take_ring(token).release();
+  own.store(recorder, std::memory_order_release);
 }
 
 span_recorder* span_recorder::of_process() noexcept {

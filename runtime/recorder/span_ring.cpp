@@ -19,6 +19,16 @@ namespace {
 
 using span_words = std::array<std::uint64_t, 7>;
 
+// Of numbers that may be anything; wraps around.
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) -
+                                   static_cast<std::uint64_t>(b));
+}
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) +
+                                   static_cast<std::uint64_t>(b));
+}
+
 }  // namespace
 
 void* span_ring::map(int fd) {
@@ -84,9 +94,12 @@ void span_ring::add(const trace_span& span) noexcept {
   into.number.store(number + 1, std::memory_order_release);
 }
 
+// By one thread at a time: another lets it be.
 void span_ring::write(shared_moment& at, const moment& now) noexcept {
-  const auto number = at.number.load(std::memory_order_relaxed);
-  at.number.store(number + 1, std::memory_order_relaxed);
+  auto number = at.number.load(std::memory_order_relaxed);
+  if (number % 2 != 0 ||
+      !at.number.compare_exchange_strong(number, number + 1, std::memory_order_acquire))
+    return;
   std::atomic_thread_fence(std::memory_order_release);
   at.record_ns.store(now.record_ns, std::memory_order_relaxed);
   at.steady_ns.store(now.steady_ns, std::memory_order_relaxed);
@@ -103,6 +116,16 @@ std::optional<span_ring::moment> span_ring::read(const shared_moment& at) noexce
   return is_whole ? std::optional(found) : std::nullopt;
 }
 
+// The pace of one clock by the other, from two moments far enough apart.
+double span_ring::pace_between(const moment& first, const moment& last) {
+  constexpr std::int64_t far_ns = 1'000'000'000;
+  const auto recorded = difference(last.record_ns, first.record_ns);
+  if (recorded < far_ns) return 1;
+  const auto pace = static_cast<double>(difference(last.steady_ns, first.steady_ns)) /
+                    static_cast<double>(recorded);
+  return pace > 0.5 && pace < 2 ? pace : 1;
+}
+
 void span_ring::note_clocks() noexcept {
   const moment now{.record_ns = record_now(), .steady_ns = steady_now()};
   auto& [first, last] = page_->moments;
@@ -110,21 +133,21 @@ void span_ring::note_clocks() noexcept {
   write(last, now);
 }
 
+// What a process has written may be anything: nothing here overflows, and what cannot be is
+// left out.
 std::vector<trace_span> span_ring::read() const {
-  // The pace of one clock by the other, from two moments far enough apart.
-  constexpr std::int64_t far_ns = 1'000'000'000;
   const auto first = read(page_->moments[0]);
   const auto last = read(page_->moments[1]);
   const auto base = last ? last : first;
   if (!base) return {};
-  double pace = 1;
-  if (first && last && last->record_ns - first->record_ns >= far_ns)
-    pace = static_cast<double>(last->steady_ns - first->steady_ns) /
-           static_cast<double>(last->record_ns - first->record_ns);
-  const auto steady_to_unix = unix_now() - steady_now();
+  const auto pace = first && last ? pace_between(*first, *last) : 1;
+  const auto now = unix_now();
+  const auto steady_to_unix = now - steady_now();
   const auto to_unix = [&](std::int64_t record_ns) {
-    return steady_to_unix + base->steady_ns +
-           static_cast<std::int64_t>(static_cast<double>(record_ns - base->record_ns) * pace);
+    const auto since = static_cast<double>(difference(record_ns, base->record_ns)) * pace;
+    constexpr double most = 4e18;
+    const auto ns = static_cast<std::int64_t>(std::clamp(since, -most, most));
+    return sum(sum(steady_to_unix, base->steady_ns), ns);
   };
   const auto end = page_->next.load(std::memory_order_acquire);
   std::vector<trace_span> found;
@@ -139,7 +162,7 @@ std::vector<trace_span> span_ring::read() const {
     auto span = std::bit_cast<trace_span>(words);
     span.begin_ns = to_unix(span.begin_ns);
     span.end_ns = to_unix(span.end_ns);
-    found.push_back(span);
+    if (is_plausible(span, now)) found.push_back(span);
   }
   return found;
 }

@@ -118,7 +118,7 @@ class Trace(TwoHostsTest):
     def test_a_job_that_fails(self):
         run = self.launch(self.yaml(["nan", 40]))
         self.assertEqual(run.wait(30), 1, run.account())
-        self.assertIn("spans-failure.jsonl: job job has failed", run.events_text())
+        self.assertIn("spans-failure-job.jsonl: job job has failed", run.events_text())
         said, slices, _ = self.trace(run)
         self.assertIn("job job has failed: ", said)
         clocks = {each["args"]["clock"] for name in slices if name.startswith("worker") for each in slices[name]}
@@ -158,6 +158,38 @@ class Trace(TwoHostsTest):
         self.assertTrue([points for points in arrows.values() if points[0][1] == "worker-job-1 on b"])
         link.remove()
 
+    def test_aggregators(self):
+        run = self.launch(self.training(job={"aggregators": "per_host"}))
+        self.reaches(run, 1)
+        _, slices, arrows = self.trace(run, "--clocks", "20..40")
+        self.assertTrue([each for each in slices["aggregator-job-0"] if each["name"] == "step"])
+        ways = collections.Counter(" ".join(name.split("-")[0] for _, name, _ in points) for points in arrows.values())
+        self.assertGreaterEqual(ways["worker aggregator aggregator worker"], 2 * 15, ways)
+        self.assertGreaterEqual(ways["aggregator shard shard"], 2 * 15, ways)
+
+    def test_a_replica_that_becomes_a_shard(self):
+        run = self.launch(self.training(replicas=1))
+        self.reaches(run, 50)
+        self.signal(run, "shard-1", signal.SIGKILL)
+        wait_until(lambda: "replica_promoted" in run.events_text(), 30, "a promotion")
+        now = json.loads(self.tidegate("status", run.run_dir, "--json").stdout)["jobs"][0]["clock_slowest"]
+        _, slices, arrows = self.trace(run, "--clocks", f"{now + 50}..{now + 60}")
+        through = [points for points in arrows.values() if points[1][1] == "replica-1"]
+        self.assertGreaterEqual(len(through), 10, list(slices))
+        answers = {(name, each["ts"]): each["args"]["shard"] for name in slices for each in slices[name] if "shard" in each["args"]}
+        self.assertEqual({answers.get(points[-1][1:]) for points in through if len(points) == 4}, {1})
+
+    def test_the_end_of_a_run_on_two_hosts(self):
+        link = self.two_hosts()
+        named = {"a": {"address": link.address(0), "prefix": link.command(0, [])},
+                 "b": {"address": link.address(1), "prefix": link.command(1, [])}}
+        run = self.launch(self.training(3000, workers=8, hosts=named, shard_hosts=["a"], job={"hosts": ["a", "b"]}),
+                          "--trace", "end.json", runner=link.command(0, []))
+        self.assertEqual(run.wait(90), 0, run.account())
+        self.assertRegex(run.output, r"trace end\.json: [0-9,]+ spans of 10 processes, ")
+        self.assertFalse(list(run.run_dir.glob("*.tmp")))
+        link.remove()
+
     def test_the_end_of_a_run(self):
         run = self.launch(self.training(30), "--trace", "end.json")
         self.assertEqual(run.wait(30), 0, run.account())
@@ -169,7 +201,7 @@ class Trace(TwoHostsTest):
         self.reaches(run, 20)
         done = self.tidegate("trace", run.run_dir)
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("nothing of these clocks is there", done.stderr)
+        self.assertIn("no process has noted anything", done.stderr)
         run.process.send_signal(signal.SIGINT)
         run.wait(30)
         done = self.tidegate("trace", run.run_dir, "--clocks", "3")
@@ -178,9 +210,11 @@ class Trace(TwoHostsTest):
             done = self.tidegate("trace", run.run_dir, *words)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn("allowed: a clock, or two as 100..120", done.stderr)
-        done = self.tidegate("trace", run.folder)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("its run has left no spans", done.stderr)
+        self.assertIn("is no run folder", self.tidegate("trace", run.folder).stderr)
+        self.assertIn("there is no such folder", self.tidegate("trace", run.run_dir, "-o", "nowhere/t.json").stderr)
+        done = self.tidegate("launch", run.yaml, "--trace", "nowhere/t.json")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--trace nowhere/t.json: there is no such folder", done.stderr)
 
     @unittest.skipUnless(os.environ.get("TIDEGATE_TRACE_PYTHON"), "without TIDEGATE_TRACE_PYTHON")
     def test_perfetto_opens_it(self):

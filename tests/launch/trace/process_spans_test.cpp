@@ -3,11 +3,14 @@
 
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 namespace tidegate::launch {
 namespace {
+
+constexpr std::int64_t now = 1'700'000'000'000'000'500;
 
 process_spans worker() {
   return {.writer = "worker-a \"b\"-3",
@@ -22,8 +25,8 @@ process_spans worker() {
                      .chunk = 6,
                      .count = 0,
                      .kind = runtime::span_kind::answer,
-                     .detail = 11},
-                    {}}};
+                     .detail = 11,
+                     .flags = 0xffff}}};
 }
 
 runtime::expected<spans_file> read(const std::string& text) {
@@ -34,11 +37,26 @@ runtime::expected<spans_file> read(const std::string& text) {
 TEST(process_spans, come_back_as_they_were) {
   const process_spans idle{.writer = "shard-0"};
   const auto file =
-      read(spans_header("worker-a-0 died", 17) + spans_line(worker()) + spans_line(idle));
+      read(spans_header("worker-a-0 died", now) + spans_line(worker()) + spans_line(idle));
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->cause, "worker-a-0 died");
-  EXPECT_EQ(file->unix_ns, 17);
+  EXPECT_EQ(file->unix_ns, now);
   EXPECT_EQ(file->processes, (std::vector<process_spans>{worker(), idle}));
+}
+
+TEST(process_spans, that_cannot_be_are_left_out) {
+  auto of = worker();
+  const auto whole = of.spans.front();
+  const auto add = [&](auto change) { change(of.spans.emplace_back(whole)); };
+  add([](auto& span) { span.begin_ns = std::numeric_limits<std::int64_t>::min(); });
+  add([](auto& span) { span.end_ns = std::numeric_limits<std::int64_t>::max(); });
+  add([](auto& span) { std::swap(span.begin_ns, span.end_ns); });
+  add([](auto& span) { span.kind = runtime::span_kind{0}; });
+  add([](auto& span) { span.kind = runtime::span_kind{200}; });
+  add([](auto& span) { span.begin_ns = 17; });
+  const auto file = read(spans_header("", now) + spans_line(of));
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->processes, std::vector<process_spans>{worker()});
 }
 
 TEST(process_spans, of_another_file_are_refused) {
@@ -52,7 +70,7 @@ TEST(process_spans, of_another_file_are_refused) {
   EXPECT_EQ(problem("{\"tidegate_spans\":9}\n"),
             "line 1: it is of version 9; this Tidegate reads 1");
   for (const auto* line : {"", "[]", "{\"writer\":\"a\",\"spans\":[[1]]}",
-                           "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,\"x\"]]}",
+                           "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,10,\"x\"]]}",
                            "{\"spans\":[]}", "{\"writer\":\"a\",\"spans\":[1"})
     EXPECT_EQ(problem(head + line + "\n"), "line 2: it holds no spans of a process") << line;
 }

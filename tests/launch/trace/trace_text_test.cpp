@@ -106,6 +106,43 @@ TEST(trace_text, leaves_out_other_clocks) {
   EXPECT_TRUE(events_of(nothing).empty());
 }
 
+// A doorbell is a push, a skip or a pull, as its flags say; and only some calls push.
+TEST(trace_text, leads_from_pushes_alone) {
+  auto all = a_push();
+  auto& ring = all[1].spans[0];
+  ring.detail = static_cast<std::uint8_t>(frame_kind::doorbell);
+  ring.flags = runtime::frame_flag_pull;
+  const auto arrows = [&] {
+    std::size_t found = 0;
+    for (const auto& each : events_of(trace_text(all, {}).first))
+      found += each["ph"] == "s" ? 1 : 0;
+    return found;
+  };
+  EXPECT_EQ(arrows(), 0U);
+  ring.flags |= runtime::frame_flag_push;
+  EXPECT_EQ(arrows(), 1U);
+  for (const auto call : {traced_call::pull, traced_call::clock, traced_call::other}) {
+    all[0].spans[0].detail = static_cast<std::uint8_t>(call);
+    EXPECT_EQ(arrows(), 0U);
+  }
+}
+
+// A replica that has become a shard says by its steps which.
+TEST(trace_text, leads_to_the_answer_of_the_shard_that_a_replica_has_become) {
+  auto all = a_push();
+  all[1].writer = "replica-4";
+  all[1].spans[1].peer = 3;
+  auto answer = all[0].spans[2];
+  answer.peer = 3;
+  answer.begin_ns += 1'000;
+  answer.end_ns += 1'000;
+  all[0].spans.insert(all[0].spans.begin() + 3, answer);
+  std::string ends;
+  for (const auto& each : events_of(trace_text(all, {}).first))
+    if (each["ph"] == "f") ends += each["ts"].dump() + " ";
+  EXPECT_EQ(ends, "291.0 ");
+}
+
 // Where a worker has one shard, nobody notes its answers.
 TEST(trace_text, leads_to_the_end_of_a_wait_where_no_answer_is_noted) {
   auto all = a_push();

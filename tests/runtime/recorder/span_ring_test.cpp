@@ -1,6 +1,7 @@
 // What a process notes of itself can be read by whoever has started it, whatever becomes of it.
 #include <cstdlib>
 #include <fcntl.h>
+#include <limits>
 #include <signal.h>
 #include <sys/wait.h>
 #include <thread>
@@ -89,6 +90,30 @@ TEST(span_ring, is_read_while_threads_write) {
   ends = true;
   first.join();
   second.join();
+}
+
+// A process may write anything there.
+TEST(span_ring, leaves_out_what_cannot_be) {
+  auto ring = span_ring::make(token);
+  ASSERT_TRUE(ring);
+  ring->note_clocks();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [begin, end] :
+       {std::pair(least, most), std::pair(most, least), std::pair(least, least),
+        std::pair(most, most), std::pair(record_now(), record_now() - 1'000)}) {
+    auto span = span_of(1);
+    span.begin_ns = begin;
+    span.end_ns = end;
+    ring->add(span);
+  }
+  auto odd = span_of(2);
+  odd.kind = span_kind{77};
+  ring->add(odd);
+  ring->add(span_of(3));
+  const auto spans = ring->read();
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans.front().clock, 3U);
 }
 
 TEST(span_ring, is_not_taken_for_another_file) {
