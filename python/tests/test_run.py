@@ -34,6 +34,8 @@ def test_columns_of_jobs_and_workers(ended: tidegate.Run) -> None:
     jobs, workers = ended.jobs(), ended.workers()
     assert {len(column) for column in jobs.values()} == {len(jobs["time"])} and len(jobs["time"]) >= 2
     assert {len(column) for column in workers.values()} == {3 * len(jobs["time"])}
+    shards = ended.shards()
+    assert set(shards["shard"]) == {0} and len(shards["busy"]) == len(jobs["time"]) and max(shards["busy"]) > 0
     assert set(jobs["job"]) == {"slow"} and workers["rank"][:3] == [0, 1, 2]
     assert jobs["clock_slowest"] == sorted(jobs["clock_slowest"]) and jobs["clock_slowest"][-1] <= 120
     assert timedelta() < jobs["time"][-1] - jobs["time"][0] < timedelta(minutes=5)
@@ -63,7 +65,7 @@ def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Pat
             ended.log(name)
     (tmp_path / "cluster.yaml").write_text("cluster: {}\n")
     empty = tidegate.Run(tmp_path)
-    assert empty.jobs()["time"] == [] and empty.events()["kind"] == []
+    assert empty.jobs()["time"] == [] and empty.events()["kind"] == [] and empty.shards()["time"] == []
     with pytest.raises(tidegate.UnavailableError, match="no launcher lives"):
         empty.status()
     (tmp_path / "metrics.jsonl").write_text('{"version": 1, "unix\n' + json.dumps({"version": 7}) + "\n")

@@ -17,6 +17,7 @@ _OF_JOB = ("clock_slowest", "clock_fastest", "samples", "loss", "restarts", "sec
            "samples_per_second")
 _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second", "computes", "calls", "waits",
               "comes_last", "late_seconds")
+_OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "stopped", "starved", "disk_faults")
 _OF_EVENT = ("process", "job", "rank", "clock", "cause")
 _VERSION = 1
 
@@ -59,6 +60,13 @@ class Run:
         names = ("time", "job", "rank", *_OF_WORKER)
         return _columns(names, ((_time(line), line["job"], worker["rank"], *(worker.get(name) for name in _OF_WORKER))
                                 for line in self._metrics() for worker in line["workers"]))
+
+    def shards(self) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each job, second and shard: ``time``, ``job``, ``shard``, and what metrics.jsonl has
+        of the shard. Lines of before Tidegate noted that have none."""
+        names = ("time", "job", "shard", *_OF_SHARD)
+        return _columns(names, ((_time(line), line["job"], shard["shard"], *(shard.get(name) for name in _OF_SHARD))
+                                for line in self._metrics() for shard in line.get("shards", ())))
 
     def events(self) -> "dict[str, list[Any]]":
         """Returns columns with a row for each event: ``time``, ``kind``, ``detail``, and ``process``, ``job``, ``rank``, ``clock``

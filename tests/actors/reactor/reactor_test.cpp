@@ -358,14 +358,14 @@ TEST(reactor, does_not_spin_while_its_link_wakes_it_for_nothing) {
     actors::reactor::inline_driver driver(**home);
     (*home)->open_link(nullptr);
   }
-  // So many sleeps of a millisecond take more than this; a reactor that spins has tens of
-  // thousands by then.
+  // So many sleeps of a millisecond take more than this, even if some last longer, as on a busy
+  // machine, and make the next free of charge; one that spins has tens of thousands by then.
   while (arms < 500) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto before = std::chrono::steady_clock::now();
   const int at_first = arms;
   while (arms < at_first + 100) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto took = std::chrono::steady_clock::now() - before;
-  EXPECT_GT(took, 90 * actors::futile_wakeups::pause_max);
+  EXPECT_GT(took, 20 * actors::futile_wakeups::pause_max);
   std::promise<std::thread::id> at_zero;
   auto counter = actors::spawn_on<countdown>(**home, process.get(), std::ref(at_zero));
   caf::anon_send(counter, 3);

@@ -70,7 +70,7 @@ TEST(launch, fills_its_run_folder) {
   const auto events = run.read("events.jsonl");
   for (const auto* subject :
        {"launched", "process_started", "fake_event", "process_ended", "run_ended"}) {
-    EXPECT_THAT(events, HasSubstr("\"what\":\"" + std::string(subject) + "\""));
+    EXPECT_THAT(events, HasSubstr("\"kind\":\"" + std::string(subject) + "\""));
   }
 }
 
