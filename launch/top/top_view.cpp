@@ -39,7 +39,10 @@ struct column {
 // Where there is less room the last go first.
 const std::vector<column>& columns() {
   static const std::vector<column> all{
-      {"rank", 4, true, [](const worker_row& row) { return std::to_string(row.rank); }},
+      {"rank", 5, true,
+       [](const worker_row& row) {
+         return (row.holds_up() ? "*" : "") + std::to_string(row.rank);
+       }},
       {"last", 5, true, [](const worker_row& row) { return percent(row.last); }},
       {"clock", 8, true, [](const worker_row& row) { return std::to_string(row.clock); }},
       {"late", 9, true, [](const worker_row& row) { return milliseconds(row.late); }},
@@ -279,8 +282,7 @@ void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
   const auto first = screen.first_worker;
   for (std::size_t i = first; i < std::min(rows.size(), first + room); ++i) {
     const auto& row = rows[i];
-    // Who comes last in most clocks, of several.
-    const auto style = row.last >= 0.5 && row.waits < 0.5 ? text_style::bad : text_style::plain;
+    const auto style = row.holds_up() ? text_style::bad : text_style::plain;
     styled_line line;
     for (const auto* shown : layout.shown) {
       add(line, fitted(shown->cell(row), shown->width, shown->to_the_right), style);

@@ -14,6 +14,9 @@ struct worker_row {
   std::uint64_t rank = 0, clock = 0, incarnation = 0;
   double samples = 0, computes = 0, calls = 0, waits = 0, last = 0, late = 0;
   bool joined = false, finished = false;
+
+  // Returns true if it comes last in most clocks, and others wait.
+  bool holds_up() const noexcept { return last >= 0.5 && waits < 0.5; }
 };
 
 // Returns those of all jobs of a status, without ranks that have left.

@@ -92,8 +92,8 @@ TEST(shard_rows, leave_out_columns_and_rows) {
 
 TEST(top_view, shows_shards_below_workers_where_there_is_room) {
   const auto lines = screen_of({.status = slow_shard(4, 2)}, {.columns = 80, .rows = 10});
-  EXPECT_THAT(lines[3], StartsWith("   0     0%"));
-  EXPECT_THAT(lines[6], StartsWith("   3     0%"));
+  EXPECT_THAT(lines[3], StartsWith("    0     0%"));
+  EXPECT_THAT(lines[6], StartsWith("    3     0%"));
   EXPECT_THAT(lines[7], StartsWith("shard   last"));
   EXPECT_THAT(lines[9], AllOf(StartsWith("    1    97%"), HasSubstr("##")));
   EXPECT_THAT(screen_of({.status = slow_shard(40, 2)}, {.columns = 80, .rows = 10}),
@@ -106,7 +106,7 @@ TEST(top_view, has_room_for_a_shard_that_a_job_waits_for) {
   EXPECT_EQ(lines.size(), 12U);
   EXPECT_THAT(lines[10], StartsWith("shard"));
   EXPECT_THAT(lines[11], StartsWith("   *1    97%"));
-  EXPECT_THAT(lines, Contains(StartsWith("   0     0%")));
+  EXPECT_THAT(lines, Contains(StartsWith("    0     0%")));
 }
 
 }  // namespace

@@ -75,10 +75,10 @@ TEST(top_view, shows_jobs_and_where_the_time_of_workers_goes) {
             "mlp  bsp  running  clock 205 of 600  2,433 samples/s  loss 0.2500  20s left");
   EXPECT_THAT(lines[2], StartsWith("[=="));
   EXPECT_EQ(lines[3], "job mlp: worker 2 came last");
-  EXPECT_THAT(lines[4], StartsWith("rank   last     clock       late   samples/s"));
-  EXPECT_THAT(lines, Contains(AllOf(StartsWith("   2   100%       205    29.9 ms"),
+  EXPECT_THAT(lines[4], StartsWith(" rank   last     clock       late   samples/s"));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("   *2   100%       205    29.9 ms"),
                                     HasSubstr("########"))));
-  EXPECT_THAT(lines, Contains(AllOf(StartsWith("   0     0%"), HasSubstr("####...."))));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("    0     0%"), HasSubstr("####...."))));
   EXPECT_EQ(lines.back(), "13:02:11 worker_joined  mlp rank 0");
 }
 
@@ -98,22 +98,22 @@ TEST(top_view, fits_any_screen) {
 
 TEST(top_view, keeps_rank_and_who_comes_last_where_there_is_little_room) {
   const auto lines = shown({.status = status_line(slow_worker())}, {.columns = 24, .rows = 24});
-  EXPECT_THAT(lines, Contains(StartsWith("   2   100%  ########")));
+  EXPECT_THAT(lines, Contains(StartsWith("   *2   100%  ########")));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("29.9 ms"))));
 }
 
 TEST(top_view, scrolls_and_sorts_what_has_no_room) {
   const top_content content{.status = status_line(slow_worker(60))};
   auto lines = shown(content, {.columns = 80, .rows = 10});
-  EXPECT_THAT(lines, Contains(StartsWith("   2   100%")));
+  EXPECT_THAT(lines, Contains(StartsWith("   *2   100%")));
   lines = shown(content, {.columns = 80, .rows = 10, .first_worker = 1000});
-  EXPECT_THAT(lines, Contains(StartsWith("  59     0%")));
+  EXPECT_THAT(lines, Contains(StartsWith("   59     0%")));
   EXPECT_THAT(lines, Not(Contains(StartsWith("   2 "))));
   top_screen screen{.columns = 80, .rows = 10, .first_worker = 1000};
   ASSERT_TRUE(top_lines(content, screen));
   EXPECT_EQ(screen.first_worker, 54U) << "so that the next key up moves";
   lines = shown(content, {.columns = 80, .rows = 10, .by_lateness = true});
-  EXPECT_THAT(lines[4], StartsWith("   2   100%"));
+  EXPECT_THAT(lines[4], StartsWith("   *2   100%"));
 }
 
 TEST(top_view, leaves_room_beside_many_reasons) {
@@ -121,7 +121,7 @@ TEST(top_view, leaves_room_beside_many_reasons) {
                             .reasons = std::vector<std::string>(9, "job mlp: a reason")};
   const auto lines = shown(content, {.columns = 80, .rows = 24});
   EXPECT_THAT(lines, Contains("and 7 more hold it up: tidegate why"));
-  EXPECT_THAT(lines, Contains(StartsWith("   2   100%")));
+  EXPECT_THAT(lines, Contains(StartsWith("   *2   100%")));
 }
 
 TEST(top_view, leaves_out_ranks_that_have_left) {
@@ -143,7 +143,7 @@ TEST(top_view, says_what_is_wrong) {
   EXPECT_THAT(lines, Contains("the launcher has not answered for 12s"));
   EXPECT_THAT(lines, Contains("host blue is lost"));
   EXPECT_THAT(lines, Contains("job mlp has waited 3s for worker-mlp-1 to join"));
-  EXPECT_THAT(lines, Contains(AllOf(StartsWith("   1 "), HasSubstr("is not there"))));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("    1 "), HasSubstr("is not there"))));
 }
 
 TEST(top_view, obeys_nothing_that_a_text_says_to_the_terminal) {
