@@ -149,17 +149,18 @@ runtime::expected<job_attribution> metrics_record::attribute(
 
 std::string to_text(const held_up_by& of) {
   const bool is_worker = of.kind == party::worker;
-  auto text = (is_worker ? "worker " : "shard ") + std::to_string(of.number);
+  const auto seconds = number_text("%.0f%%", 100 * of.of_the_time) + " of the seconds";
+  auto text = (is_worker ? "worker " : "shard ") + std::to_string(of.number) +
+              " holds the job up by " + milliseconds(of.late_seconds) +
+              " a clock: " + because_text(of);
   // Of one shard alone nobody can say whether it comes last.
   if (is_worker || of.comes_last > 0)
-    text += (is_worker ? " came" : " answered") + std::string(" last in ") +
-            number_text("%.0f%%", 100 * of.comes_last) + " of the clocks, which waited " +
-            milliseconds(of.late_seconds) + " for it on average";
+    text += ". It" + std::string(is_worker ? " came" : " answered") + " last in " +
+            number_text("%.0f%%", 100 * of.comes_last) + " of the clocks, and held it up in " +
+            seconds;
   else
-    text += " held the clocks up for " + milliseconds(of.late_seconds) + " on average";
-  return text + ", in " + number_text("%.0f%%", 100 * of.of_the_time) +
-         " of the seconds: " + because_text(of) +
-         ". Did it come with the others, the job would be " + number_text("%.2f", of.faster) +
+    text += ". It did in " + seconds;
+  return text + "; without that the job would be " + number_text("%.2f", of.faster) +
          " times as fast";
 }
 

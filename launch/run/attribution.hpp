@@ -47,7 +47,7 @@ class metrics_record {
   std::map<std::string, std::vector<policies::job_period>> periods_;  // by job
 };
 
-// "worker 2 came last in 90% of the clocks, ...": a sentence without its end.
+// "worker 2 holds the job up by 29.8 ms a clock: ...": sentences, the last without its end.
 std::string to_text(const policies::held_up_by& of);
 // What people read, and a line of JSON without its end.
 std::string attribution_text(const job_attribution& of);

@@ -95,8 +95,8 @@ class Page(ClusterTest):
         browser = self.browser
         browser.look_at(1600, "light")
         browser.open(self.address(run))
-        browser.wait_for(f'document.getElementById("reasons").textContent.includes("worker {SLOW} came last")')
-        self.assertIn(f"worker {SLOW} came last", self.look_over("live"))
+        browser.wait_for(f'document.getElementById("reasons").textContent.includes("worker {SLOW} holds the job up")')
+        self.assertIn(f"worker {SLOW} holds the job up", self.look_over("live"))
         self.assertEqual(browser.value('document.getElementById("state").textContent'), "running")
         self.assertEqual(browser.value('document.querySelectorAll("#topology .node.late").length'), 1)
         self.assertEqual(browser.value('document.querySelectorAll("#workers tr.late th").length'), 1)
@@ -151,7 +151,7 @@ class Page(ClusterTest):
         with View(run.run_dir) as view:
             self.browser.look_at(1600, "light")
             self.browser.open(view.url)
-            self.assertIn(f"worker {SLOW} came last", self.look_over("ended"))
+            self.assertIn(f"worker {SLOW} holds the job up", self.look_over("ended"))
             self.assertRegex(self.browser.value('document.getElementById("state").textContent'), "ended, exit code")
             self.assertGreater(self.browser.value('document.querySelectorAll("#events tr").length'), 10)
             self.browser.leave()

@@ -46,7 +46,7 @@ class Why(ClusterTest):
                 self.assertEqual(run.wait(60), 0, run.account())
                 self.worst(run)
                 self.worst(run, "--last", 50)
-                self.assertIn("worker 1 came last", self.tidegate("why", run.run_dir))
+                self.assertIn("worker 1 holds the job up by ", self.tidegate("why", run.run_dir))
                 self.assertEqual(metrics.stat().st_mode & 0o777, 0o600)
 
     def test_a_worker_whose_link_is_slow(self):

@@ -132,7 +132,7 @@ TEST_F(run_files_test, reasons_are_the_sentences_of_why) {
   EXPECT_EQ(all["jobs"][0]["first_clock"], 710);
   EXPECT_EQ(all["jobs"][0]["ranks"], json({1}));
   EXPECT_THAT(all["jobs"][0]["reasons"][0].get<std::string>(),
-              HasSubstr("worker 1 came last in 100% of the clocks"));
+              HasSubstr("worker 1 holds the job up by "));
   append("metrics.jsonl", R"({"version":2,"job":"mlp","workers":[]})"
                           "\n");
   EXPECT_EQ(reasons_json(folder.path(""), 30, 1), R"({"jobs":[]})");

@@ -99,11 +99,12 @@ TEST(attribution, a_worker_that_computes_longer) {
   EXPECT_NEAR(worst.late_seconds, 0.030, 1e-4);
   EXPECT_NEAR(worst.faster, 2.5, 0.01);
   EXPECT_DOUBLE_EQ(worst.of_the_time, 1);
-  EXPECT_THAT(attribution_text(found),
-              HasSubstr("worker 1 came last in 100% of the clocks, which waited 30.0 ms for it "
-                        "on average, in 100% of the seconds: it computes 48.0 ms a clock, the "
-                        "others 18.0 ms. Did it come with the others, the job would be 2.50 "
-                        "times as fast"));
+  EXPECT_THAT(
+      attribution_text(found),
+      HasSubstr("worker 1 holds the job up by 30.0 ms a clock: it computes 48.0 ms a "
+                "clock, the others 18.0 ms. It came last in 100% of the clocks, and held "
+                "it up in 100% of the seconds; without that the job would be 2.50 times "
+                "as fast"));
   EXPECT_EQ(nlohmann::json::parse(attribution_json(found))["held_up_by"][0]["because"],
             "computes");
 }

@@ -67,14 +67,14 @@ std::vector<std::string> shown(const top_content& content, top_screen screen) {
 
 TEST(top_view, shows_jobs_and_where_the_time_of_workers_goes) {
   const auto lines = shown({.status = status_line(slow_worker()),
-                            .reasons = {"job mlp: worker 2 came last"},
+                            .reasons = {"job mlp: worker 2 holds the job up"},
                             .events = {"13:02:11 worker_joined  mlp rank 0"}},
                            {.columns = 80, .rows = 24});
   EXPECT_EQ(lines[0], "cluster mine  running  1 shard, 4 workers");
   EXPECT_EQ(lines[1],
             "mlp  bsp  running  clock 205 of 600  2,433 samples/s  loss 0.2500  20s left");
   EXPECT_THAT(lines[2], StartsWith("[=="));
-  EXPECT_EQ(lines[3], "job mlp: worker 2 came last");
+  EXPECT_EQ(lines[3], "job mlp: worker 2 holds the job up");
   EXPECT_THAT(lines[4], StartsWith(" rank   last     clock       late   samples/s"));
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("   *2   100%       205    29.9 ms"),
                                     HasSubstr("########"))));
