@@ -13,7 +13,7 @@ void late_book::tell(std::size_t teller, const job_arrivals& closed) {
   of.takes_part = true;
   ++of.told;
   of.closed_below = closed.closed_below;
-  of.span_log2 = std::max(of.span_log2, closed.span_log2);
+  of.spans.push_back({.closed_below = closed.closed_below, .span_log2 = closed.span_log2});
   for (const auto& late : closed.late) {
     if (late.rank >= closed.ranks.size()) continue;
     of.late.push_back(late);
@@ -40,7 +40,7 @@ void late_book::count() {
   for (const auto& of : tellers_) {
     if (!of.takes_part) continue;
     below = std::min(below, of.closed_below);
-    span_log2 = std::max(span_log2, of.span_log2);
+    for (const auto& told : of.spans) span_log2 = std::max(span_log2, told.span_log2);
   }
   below = below >> span_log2 << span_log2;
   using sums = std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t>;
@@ -54,7 +54,7 @@ void late_book::count() {
     for (auto at = of.late.begin(); at != end; ++at)
       own[{at->clock >> span_log2, at->rank}] += at->late_ns;
     of.late.erase(of.late.begin(), end);
-    if (of.late.empty()) of.span_log2 = 0;
+    while (!of.spans.empty() && of.spans.front().closed_below <= below) of.spans.pop_front();
     if (std::exchange(is_first, false)) {
       least = std::move(own);
       continue;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "policies/model/arrivals.hpp"
@@ -33,8 +34,12 @@ class late_book {
     bool takes_part = false;
     std::uint32_t told = 0;  // since another has, that takes part and had not
     std::uint64_t closed_below = 0;
-    std::uint32_t span_log2 = 0;
-    std::vector<latest_arrival> late;  // that does not count yet, ascending in spans
+    struct told_span {
+      std::uint64_t closed_below = 0;
+      std::uint32_t span_log2 = 0;
+    };
+    std::deque<told_span> spans;       // of reports that do not count whole yet
+    std::vector<latest_arrival> late;  // likewise, ascending in spans
     std::uint64_t waited_ns = 0;
   };
   void leave_out_silent();

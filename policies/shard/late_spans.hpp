@@ -38,10 +38,7 @@ class late_spans {
 
   // A span that holds all clocks has an entry for each rank at most.
   void widen() {
-    do {
-      ++span_log2_;
-      merge();
-    } while (2 * entries_.size() > most_);
+    for (merge(); 2 * entries_.size() > most_; merge()) ++span_log2_;
   }
   void merge() {
     for (auto& of : entries_) of.clock = of.clock >> span_log2_ << span_log2_;

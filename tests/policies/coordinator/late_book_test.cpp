@@ -74,6 +74,20 @@ TEST(late_book, compares_in_the_widest_span) {
   EXPECT_EQ(book.least_late_ns(0), 64U);
 }
 
+// Of a span that is long past nothing is left: clocks count as soon as all have told of them.
+TEST(late_book, compares_in_wide_spans_no_longer_than_there_are_any) {
+  late_book book;
+  book.tell(0, below(1000, {{.clock = 512, .rank = 0, .late_ns = 5}}, 9));
+  book.tell(1, below(1000, {{.clock = 512, .rank = 0, .late_ns = 5}}, 9));
+  EXPECT_EQ(book.least_late_ns(0), 0U) << "the span to 1024 has not closed";
+  for (const std::size_t shard : {0, 1})
+    book.tell(shard, below(1040, {{.clock = 1030, .rank = 1, .late_ns = 7}}));
+  EXPECT_EQ(book.least_late_ns(0), 5U);
+  for (const std::size_t shard : {0, 1})
+    book.tell(shard, below(1050, {{.clock = 1049, .rank = 1, .late_ns = 2}}));
+  EXPECT_EQ(book.least_late_ns(1), 9U) << "no longer in spans of 512 clocks";
+}
+
 TEST(late_book, goes_on_without_a_shard_that_tells_nothing_any_more) {
   late_book book;
   book.tell(0, below(1, {}));
