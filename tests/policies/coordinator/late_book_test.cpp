@@ -74,7 +74,7 @@ TEST(late_book, compares_in_the_widest_span) {
   EXPECT_EQ(book.least_late_ns(0), 64U);
 }
 
-// Of a span that is long past nothing is left: clocks count as soon as all have told of them.
+// Once a wide span is past, clocks count again as soon as all have told of them.
 TEST(late_book, compares_in_wide_spans_no_longer_than_there_are_any) {
   late_book book;
   book.tell(0, below(1000, {{.clock = 512, .rank = 0, .late_ns = 5}}, 9));
