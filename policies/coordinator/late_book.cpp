@@ -40,7 +40,7 @@ void late_book::count() {
   for (const auto& of : tellers_) {
     if (!of.takes_part) continue;
     below = std::min(below, of.closed_below);
-    for (const auto& told : of.spans) span_log2 = std::max(span_log2, told.span_log2);
+    for (const auto& reported : of.spans) span_log2 = std::max(span_log2, reported.span_log2);
   }
   below = below >> span_log2 << span_log2;
   using sums = std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t>;

@@ -34,11 +34,11 @@ class late_book {
     bool takes_part = false;
     std::uint32_t told = 0;  // since another has, that takes part and had not
     std::uint64_t closed_below = 0;
-    struct told_span {
+    struct reported_span {
       std::uint64_t closed_below = 0;
       std::uint32_t span_log2 = 0;
     };
-    std::deque<told_span> spans;       // of reports that do not count whole yet
+    std::deque<reported_span> spans;   // of reports that do not count whole yet
     std::vector<latest_arrival> late;  // likewise, ascending in spans
     std::uint64_t waited_ns = 0;
   };
