@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <string>
+#include <cstddef>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <utility>
 
 #include "runtime/base/record_clock.hpp"
+#include "runtime/base/sealed_memory.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::runtime {
@@ -31,43 +28,18 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-void* span_ring::map(int fd) {
-  return ::mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-}
-
 expected<span_ring> span_ring::make(std::uint64_t token) {
-  const auto failed = [](const char* doing) {
-    return fail(errc::io_error,
-                std::string("memory for traces: ") + doing + ": " + std::strerror(errno));
-  };
-  unique_fd fd(::memfd_create("tidegate-spans", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd) return failed("memfd_create");
-  // A process that cuts it short would have its reader die of SIGBUS.
-  if (::ftruncate(fd.get(), static_cast<off_t>(sizeof(page))) != 0 ||
-      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return failed("its size");
-  void* at = map(fd.get());
-  if (at == MAP_FAILED) return failed("mmap");
-  // A new file is all zeros, which is what its atomics begin with.
-  auto* shared = static_cast<page*>(at);
-  shared->token = token;
-  return span_ring(shared, std::move(fd));
+  static_assert(offsetof(page, token) == 0, "memory begins with it");
+  auto memory = make_sealed("tidegate-spans", "memory for traces", sizeof(page), token);
+  if (!memory) return fail(memory.error());
+  // All zeros are what its atomics begin with.
+  return span_ring(static_cast<page*>(memory->at), std::move(memory->fd));
 }
 
 expected<span_ring> span_ring::open(int fd, std::uint64_t token) {
-  struct stat info = {};
-  std::uint64_t found = 0;
-  // Before anything is mapped, let alone written: the number may be another file's by now.
-  const bool is_ours = ::fstat(fd, &info) == 0 &&
-                       info.st_size == static_cast<off_t>(sizeof(page)) &&
-                       ::pread(fd, &found, sizeof found, offsetof(page, token)) ==
-                           static_cast<ssize_t>(sizeof found) &&
-                       found == token;
-  void* at = is_ours ? map(fd) : MAP_FAILED;
-  if (at == MAP_FAILED)
-    return fail(errc::not_found,
-                "descriptor " + std::to_string(fd) + " is no memory for traces of this run");
-  return span_ring(static_cast<page*>(at), unique_fd());
+  const auto at = map_sealed(fd, "memory for traces", sizeof(page), token);
+  if (!at) return fail(at.error());
+  return span_ring(static_cast<page*>(*at), unique_fd());
 }
 
 span_ring::span_ring(span_ring&& other) noexcept

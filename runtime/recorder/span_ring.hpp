@@ -69,7 +69,6 @@ class span_ring {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
 
   span_ring(page* at, unique_fd fd) noexcept : page_(at), fd_(std::move(fd)) {}
-  static void* map(int fd);
   static double pace_between(const moment& first, const moment& last);
   static void write(shared_moment& at, const moment& now) noexcept;
   static std::optional<moment> read(const shared_moment& at) noexcept;
