@@ -96,15 +96,17 @@ def test_sparse_logistic_regression_saves_traffic_and_survives_kills(tmp_path: P
 @needs_torch
 def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path, torch_imported: str) -> None:
     as_users, command = commands("cnn", torch_imported, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
-                                 "--images", "15000")
+                                 "--images", "30000")
 
     run = runs_of(HERE / "examples/pytorch/fashion_mnist.yaml", tmp_path, **{"jobs.cnn.workers": 2})
 
     calm = run("calm", **as_users)
-    assert calm.metrics["test_accuracy"] > 0.7
+    assert calm.metrics["test_accuracy"] > 0.8
     rough = run("rough", **command, **{"faults.at": "{clock 50: kill worker-cnn-1, clock 100: kill shard-0, "
                                          "clock 150: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
+    # Stale runs of 15,000 images end between 0.72 and 0.78 (sd 0.014, bsp 0.757); those of 30,000 at 0.824 (sd 0.005, bsp
+    # 0.828), and half of their pushes would bring 0.757.
     loose = run("loose", **command, **{"jobs.cnn.consistency": "{policy: ssp, staleness: 3}"})
     assert loose.metrics["test_accuracy"] > calm.metrics["test_accuracy"] - 0.05
 
