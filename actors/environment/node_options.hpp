@@ -54,6 +54,7 @@ struct node_options {
   std::uint32_t plugin_timeout_ms = 10'000;
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
+  std::uint32_t disk_delay_ms = 0;  // of shards: faults.slow.*.disk_delay
 };
 
 // What a run is, to its coordinator. `epoch`: rises each time that everything begins again.

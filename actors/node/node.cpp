@@ -99,6 +99,7 @@ status run_shard(const node_options& options) {
         return spawn_on<actors::shard>(
             home, system, index,
             shard_keeping{.checkpoint_folders = options.checkpoint_folders,
+                          .disk_delay = std::chrono::milliseconds(options.disk_delay_ms),
                           .rows_dir = options.rows_dir,
                           .coordinator = coordinator,
                           .token = token,

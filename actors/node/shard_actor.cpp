@@ -1,6 +1,7 @@
 #include "actors/node/shard_actor.hpp"
 
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "actors/control/call_result.hpp"
@@ -165,18 +166,22 @@ runtime::expected<policies::restore_source::folder> shard::open_folder(const std
 
 void shard::write_part(std::uint64_t token, const std::string& job,
                        policies::file_writer file) {
-  writers_[token].start([folder = folder_of(job)] { return runtime::make_storage(folder); },
-                        std::move(file),
-                        [token, self = caf::actor_cast<shard_actor>(this)](
-                            runtime::expected<policies::written_file> written) {
-                          part_written_event event;
-                          event.job = token;
-                          if (written)
-                            event.file = *written;
-                          else
-                            event.failure = written.error().to_string();
-                          caf::anon_send(self, std::move(event));
-                        });
+  writers_[token].start(
+      [folder = folder_of(job), delay = keeping_.disk_delay] {
+        std::this_thread::sleep_for(delay);  // as of a slow disk, where the run wants one
+        return runtime::make_storage(folder);
+      },
+      std::move(file),
+      [token, self = caf::actor_cast<shard_actor>(this)](
+          runtime::expected<policies::written_file> written) {
+        part_written_event event;
+        event.job = token;
+        if (written)
+          event.file = *written;
+        else
+          event.failure = written.error().to_string();
+        caf::anon_send(self, std::move(event));
+      });
 }
 
 void shard::report(const policies::checkpoint_report& part) {

@@ -2,6 +2,7 @@
 // bring (actors/shard/shard_shell.hpp), and writes parts of checkpoints on threads.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ namespace tidegate::actors {
 // where rows are that do not fit their memory.
 struct shard_keeping {
   std::map<std::string, std::string> checkpoint_folders;  // by job
+  std::chrono::milliseconds disk_delay{0};                // added to each file
   std::string rows_dir;                                   // as node_options
   std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run

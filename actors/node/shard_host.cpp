@@ -69,13 +69,14 @@ class hosted {
              const node_options& options, const hosted_member& key, bool& in_order) {
     auto home = reactor::start(system, make_own_link, shared_host());
     if (!home) return home.error();
-    const auto node =
-        spawn_on<shard>(**home, system, key.shard,
-                        shard_keeping{.checkpoint_folders = options.checkpoint_folders,
-                                      .rows_dir = options.rows_dir,
-                                      .coordinator = place,
-                                      .token = options.token,
-                                      .device = options.device});
+    const auto node = spawn_on<shard>(
+        **home, system, key.shard,
+        shard_keeping{.checkpoint_folders = options.checkpoint_folders,
+                      .disk_delay = std::chrono::milliseconds(options.disk_delay_ms),
+                      .rows_dir = options.rows_dir,
+                      .coordinator = place,
+                      .token = options.token,
+                      .device = options.device});
     membership member(system, *place, node);
     begun(node);
     auto outcome = member.serve(options.start_timeout_ms, to_text(key), (*home)->address(),

@@ -90,6 +90,8 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.plugins = spec.plugins;
   options.plugin_timeout_ms = spec.plugin_timeout_ms;
   options.start_timeout_ms = spec.start_timeout_ms;
+  if (const auto* slow = spec.faults.slow_of(name_of(line).to_string()))
+    options.disk_delay_ms = slow->disk_delay_ms;
   const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
     return bad_variable("TIDEGATE_INCARNATION");

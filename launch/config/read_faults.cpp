@@ -16,6 +16,7 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::uint64_t delay_ms_max = 10'000;
+constexpr std::uint64_t disk_delay_ms_max = 60'000;
 
 void read_link(const section& from, policies::link_fault_spec& into) {
   const auto is_share = [](float value) { return value >= 0 && value <= 1; };
@@ -113,6 +114,9 @@ void read_slow(const section& from, policies::cluster_spec& into) {
     std::uint64_t delay = 0;
     child.duration_ms("link_delay", delay, 0, delay_ms_max);
     fault.link_delay_ms = static_cast<std::uint32_t>(delay);
+    std::uint64_t disk_delay = 0;
+    child.duration_ms("disk_delay", disk_delay, 0, disk_delay_ms_max);
+    fault.disk_delay_ms = static_cast<std::uint32_t>(disk_delay);
     const auto near = nearest(entry.key, names);
     if (std::find(names.begin(), names.end(), entry.key) == names.end())
       child.note(child.where(), child.shown() + ": there is no process " + entry.key +
@@ -121,6 +125,9 @@ void read_slow(const section& from, policies::cluster_spec& into) {
       child.wrong("factor", "is of a process that is no worker");
     else if (fault.link_delay_ms > 0 && entry.key.starts_with("coordinator-"))
       child.wrong("link_delay", "is of the coordinator, which sends no payload");
+    else if (fault.disk_delay_ms > 0 && !entry.key.starts_with("shard-") &&
+             !entry.key.starts_with("replica-"))
+      child.wrong("disk_delay", "is of a process that writes no checkpoints");
     else
       into.faults.slow.push_back(std::move(fault));
   }

@@ -220,7 +220,8 @@ std::string slow_text(const policies::slow_fault& fault) {
   auto text = "    " + quote(fault.process) + ": {factor: " + format_real(fault.factor) +
               ", from: " + std::to_string(fault.from);
   if (fault.until) text += ", until: " + std::to_string(*fault.until);
-  return text + ", link_delay: " + format_duration_ms(fault.link_delay_ms) + "}\n";
+  return text + ", link_delay: " + format_duration_ms(fault.link_delay_ms) +
+         ", disk_delay: " + format_duration_ms(fault.disk_delay_ms) + "}\n";
 }
 
 std::string monitor_text(const policies::monitor_spec& monitor) {

@@ -19,6 +19,9 @@ std::string slow_text(const policies::slow_fault& slow) {
   if (slow.link_delay_ms > 0)
     text += (text.empty() ? "" : ", ") + std::string("what it sends comes ") +
             format_duration_ms(slow.link_delay_ms) + " later";
+  if (slow.disk_delay_ms > 0)
+    text += (text.empty() ? "" : ", ") + std::string("its parts of checkpoints take ") +
+            format_duration_ms(slow.disk_delay_ms) + " longer";
   return text.empty() ? "it is not" : text;
 }
 

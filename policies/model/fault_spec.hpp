@@ -71,6 +71,7 @@ struct slow_fault {
   std::uint64_t from = 0;
   std::optional<std::uint64_t> until;
   std::uint32_t link_delay_ms = 0;  // of each frame that it sends, as long as it runs
+  std::uint32_t disk_delay_ms = 0;  // of each part of a checkpoint that a shard writes
 
   friend bool operator==(const slow_fault&, const slow_fault&) = default;
 };

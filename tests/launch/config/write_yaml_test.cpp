@@ -119,7 +119,7 @@ TEST(write_yaml, keeps_faults) {
   expect_round_trip(with("  random: {}\n"));
   expect_round_trip(
       with("  slow: {worker-j-0: {factor: 2.5, from: 3, until: 9}, shard-0: "
-           "{link_delay: 5ms}, worker-j-1: {}}\n"));
+           "{link_delay: 5ms, disk_delay: 3s}, worker-j-1: {}}\n"));
   expect_round_trip(with(R"(  seed: 3
   link: {duplicate: 1}
   random: {every: 1s, roles: [shard, worker], actions: [kill, "stop:20ms"], count: 7, for: 2m}
@@ -153,6 +153,8 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
       {"slow: {worker-j-7: {}}", "there is no process worker-j-7; did you mean worker-j-0?"},
       {"slow: {shard-0: {factor: 2}}",
        "faults.slow.shard-0.factor: is of a process that is no worker"},
+      {"slow: {worker-j-0: {disk_delay: 1s}}",
+       "faults.slow.worker-j-0.disk_delay: is of a process that writes no checkpoints"},
       {"slow: {coordinator-0: {link_delay: 5ms}}", "faults.slow.coordinator-0.link_delay"},
       {"slow: {worker-j-0: {factor: 0.5}}", "faults.slow.worker-j-0.factor"},
       {"slow: {worker-j-0: {from: 4, until: 4}}", "faults.slow.worker-j-0.until"},
