@@ -224,7 +224,7 @@ void aggregator_shell::on_frame(frame_event& event) {
 void aggregator_shell::look() {
   looks_.came();
   const auto now = home_.now();
-  ingress_.mend();
+  ingress_.core().mend(home_.now());
   frames_.clear();
   core_.mend(
       now, [this](std::uint32_t shard) { return reconnect(shard); }, frames_);

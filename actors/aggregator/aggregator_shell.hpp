@@ -66,7 +66,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   void followed(const effects::followed&) override { has_no_replica(); }
   static void has_no_replica();
   void reply_lost(const runtime::frame_header& header);
-  bool is_mending() const { return ingress_.is_mending() || core_.is_mending(); }
+  bool is_mending() const { return ingress_.core().is_mending() || core_.is_mending(); }
   void look_soon() {
     looks_.ask(is_mending(), [this] { return core_.is_busy(); });
   }

@@ -88,7 +88,7 @@ auto inspect(Inspector& f, chunk_run& x) {
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_report& x) {
   return f(caf::meta::type_name("tidegate::checkpoint_report"), x.token, x.id, x.shard,
-           x.failure, x.file, x.clock, x.chunks, x.needs_base);
+           x.failure, x.file, x.clock, x.chunks, x.needs_base, x.took_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, admit_worker_call& x) {

@@ -17,16 +17,17 @@ auto inspect(Inspector& f, worker_progress& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_times& x) {
   return f(caf::meta::type_name("tidegate::worker_times"), x.elapsed_ns, x.call_ns, x.wait_ns,
-           x.credit_ns, x.pressure);
+           x.credit_ns, x.garbage_ns, x.pressure);
 }
 template <class Inspector>
 auto inspect(Inspector& f, process_pressure& x) {
   return f(caf::meta::type_name("tidegate::process_pressure"), x.stopped_ns, x.starved_ns,
-           x.disk_faults);
+           x.disk_faults, x.memory_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, shard_times& x) {
-  return f(caf::meta::type_name("tidegate::shard_times"), x.elapsed_ns, x.busy_ns, x.pressure);
+  return f(caf::meta::type_name("tidegate::shard_times"), x.elapsed_ns, x.busy_ns, x.replica_ns,
+           x.pressure);
 }
 template <class Inspector>
 auto inspect(Inspector& f, shard_report& x) {
@@ -51,13 +52,18 @@ auto inspect(Inspector& f, worker_status& x) {
            x.finished, x.clock, x.samples, x.times, x.arrivals, x.least_late_ns);
 }
 template <class Inspector>
+auto inspect(Inspector& f, checkpoint_times& x) {
+  return f(caf::meta::type_name("tidegate::checkpoint_times"), x.count, x.late_ns, x.clock,
+           x.round_ns, x.shard, x.part_ns, x.part_bytes, x.others_ns, x.manifest_ns);
+}
+template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
            x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
-           x.checkpoint_clock, x.last_checkpoint, x.seconds, x.metrics, x.parameters_sha256,
-           x.members, x.latest, x.answers, x.waited_ns);
+           x.checkpoint_clock, x.checkpointing, x.last_checkpoint, x.seconds, x.metrics,
+           x.parameters_sha256, x.members, x.latest, x.answers, x.waited_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, event_fields& x) {

@@ -28,7 +28,8 @@ class reactor_home : public shell_home {
   policies::process_pressure pressure() const override {
     return {.stopped_ns = reactor_.stopped_ns(),
             .starved_ns = runtime::starved_ns_of_thread().value_or(0),
-            .disk_faults = runtime::disk_faults_of_process()};
+            .disk_faults = runtime::disk_faults_of_process(),
+            .memory_ns = runtime::memory_stalls_ns_of_host()};
   }
   bool records() const noexcept override { return reactor_.recorder() != nullptr; }
   void record(const runtime::trace_span& span) noexcept override {

@@ -10,6 +10,7 @@
 #include "policies/protocol/handshake.hpp"
 #include "runtime/base/launch_variables.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/process/garbage_time.hpp"
 #include "runtime/process/spare.hpp"
 #include "runtime/recorder/span_recorder.hpp"
 #include <tidegate/session.hpp>
@@ -325,6 +326,10 @@ void session::leave() {
 
 void session::fail(const status& why) {
   if (auto outcome = impl_->fail(why); !outcome.ok()) runtime::log::warn(outcome.to_string());
+}
+
+void note_garbage(std::chrono::nanoseconds lasted) noexcept {
+  if (lasted.count() > 0) runtime::add_garbage_ns(static_cast<std::uint64_t>(lasted.count()));
 }
 
 }  // namespace tidegate

@@ -331,22 +331,6 @@ void session_impl::look_until(const Done& done) {
   while (!done() && driver.turn()) continue;
 }
 
-status session_impl::before_moving() {
-  if (lost_count_)
-    return {errc::out_of_order, "a wait for the end of clock " + std::to_string(clock_) +
-                                    " was interrupted; the session can only end now"};
-  auto outcome = carry_out([&] { return shell_.before_moving(now()); }).result;
-  if (!outcome.ok()) return outcome;
-  if (moves_since_ == 0) {
-    moves_since_ = runtime::record_now();
-    waited_before_ns_ = reactor_->waited_ns();
-    call_ns_ = credit_ns_ = 0;
-  }
-  if (slow_.is_on())
-    if (auto paused = compute_longer(); !paused.ok()) return paused;
-  return room();
-}
-
 status session_impl::room() {
   if (auto usable = check_usable(); !usable.ok()) return usable;
   const auto is_there = [&] {

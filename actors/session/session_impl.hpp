@@ -137,6 +137,7 @@ class session_impl final : private held_push {
   std::uint64_t call_ns_ = 0;     // since then, and:
   std::uint64_t waited_before_ns_ = 0;
   std::uint64_t credit_ns_ = 0;  // of the waits
+  std::uint64_t garbage_before_ns_ = 0;
   // Of the threads that use the session, one at a time.
   std::uint64_t starved_ns_ = 0;
   std::thread::id starved_thread_;  // what was read last is of this one

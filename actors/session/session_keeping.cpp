@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/session/session_impl.hpp"
+#include "runtime/process/garbage_time.hpp"
 
 namespace tidegate::actors {
 
@@ -95,7 +96,8 @@ policies::worker_times session_impl::times_now() const {
   return {.elapsed_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(0, elapsed)),
           .call_ns = call_ns_,
           .wait_ns = reactor_->waited_ns() - waited_before_ns_,
-          .credit_ns = credit_ns_};
+          .credit_ns = credit_ns_,
+          .garbage_ns = runtime::garbage_ns_of_process() - garbage_before_ns_};
 }
 
 policies::process_pressure session_impl::pressure_now() {
@@ -106,7 +108,25 @@ policies::process_pressure session_impl::pressure_now() {
   starved_at_ = starved;
   return {.stopped_ns = stalls_->stopped_ns(),
           .starved_ns = starved_ns_,
-          .disk_faults = runtime::disk_faults_of_process()};
+          .disk_faults = runtime::disk_faults_of_process(),
+          .memory_ns = runtime::memory_stalls_ns_of_host()};
+}
+
+status session_impl::before_moving() {
+  if (lost_count_)
+    return {errc::out_of_order, "a wait for the end of clock " + std::to_string(clock_) +
+                                    " was interrupted; the session can only end now"};
+  auto outcome = carry_out([&] { return shell_.before_moving(now()); }).result;
+  if (!outcome.ok()) return outcome;
+  if (moves_since_ == 0) {
+    moves_since_ = runtime::record_now();
+    waited_before_ns_ = reactor_->waited_ns();
+    garbage_before_ns_ = runtime::garbage_ns_of_process();
+    call_ns_ = credit_ns_ = 0;
+  }
+  if (slow_.is_on())
+    if (auto paused = compute_longer(); !paused.ok()) return paused;
+  return room();
 }
 
 status session_impl::compute_longer() {

@@ -44,6 +44,14 @@ class arrival_reports {
     const runtime::frame_header* header_ = nullptr;
   };
 
+  // From now on a step waits for the replica, or none does.
+  void wait_for_replica(bool waits) {
+    if (waits == (replica_since_ != 0)) return;
+    const auto now = home_.record_now();
+    if (!waits) replica_ns_ += std::max<std::int64_t>(0, now - replica_since_);
+    replica_since_ = waits ? now : 0;
+  }
+
   // A chunk is stepped with what was pushed in this clock, until the next is, or this work
   // ends: a step by itself needs no reading of a clock. What is stepped outside of work, as a
   // replica does, is not recorded.
@@ -75,7 +83,12 @@ class arrival_reports {
     home_.report_arrivals({.closed = std::move(closed),
                            .times = {.elapsed_ns = static_cast<std::uint64_t>(began_ - first_),
                                      .busy_ns = static_cast<std::uint64_t>(busy_ns_),
+                                     .replica_ns = replica_ns(),
                                      .pressure = home_.pressure()}});
+  }
+  std::uint64_t replica_ns() const {
+    const auto waits = replica_since_ == 0 ? 0 : began_ - replica_since_;
+    return static_cast<std::uint64_t>(replica_ns_ + std::max<std::int64_t>(0, waits));
   }
   void end() {
     is_at_work_ = false;
@@ -106,6 +119,8 @@ class arrival_reports {
   std::int64_t ended_ = 0;
   runtime::trace_span step_{.count = 0, .kind = runtime::span_kind::step};  // 0: none is made
   std::int64_t busy_ns_ = 0;
+  std::int64_t replica_ns_ = 0;     // that has ended
+  std::int64_t replica_since_ = 0;  // 0: nothing waits for the replica
   std::int64_t reported_at_ = 0;
 };
 

@@ -60,11 +60,10 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   // A frame from a worker; others are counted.
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
-  // Makes connections to members that broke again; to be called while is_mending().
-  void mend() { core_.mend(home_.now()); }
-  bool is_mending() const noexcept { return core_.is_mending(); }
   // Adds the members that have been out of reach for a while.
   void add_outages(outage_watch& watch) const;
+  // From now on a step waits for the replica, or none does.
+  void wait_for_replica(bool waits) { arrivals_.wait_for_replica(waits); }
   // Nothing is sent any more, and no memory may be asked back.
   void close();
   // For the owner's own frames, whose tokens come to on_sent(), too: past all that is under
@@ -72,6 +71,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   frame_sender& sender() noexcept { return sender_; }
   frame_gate& frames() noexcept { return frames_; }
   policies::ingress_core& core() noexcept { return core_; }
+  const policies::ingress_core& core() const noexcept { return core_; }
 
  private:
   policies::reply_code apply(const effects::apply& step, inputs from) override;

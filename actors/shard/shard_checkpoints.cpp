@@ -1,5 +1,6 @@
 #include "actors/shard/shard_checkpoints.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/planted.hpp"
@@ -94,6 +95,7 @@ void shard_checkpoints::work_ended() {
 
 void shard_checkpoints::write_part(std::uint64_t token) {
   auto& job = jobs_.at(token);
+  job.writes_since = home_.now();
   auto file = job.part.write();
   if (!file) return part_written(token, {}, file.error().to_string());
   port_.write_part(token, job.name, std::move(*file));
@@ -107,6 +109,8 @@ void shard_checkpoints::part_written(std::uint64_t token, const policies::writte
   auto report = job->second.part.report();
   report.failure = failure;
   report.file = file;
+  report.took_ns = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, home_.now() - job->second.writes_since));
   if (!failure.empty())
     home_.log(severity::warning, "checkpoint " + to_string(report.id) + ": " + failure);
   port_.report(report);

@@ -60,6 +60,7 @@ class shard_checkpoints {
     std::uint64_t whole_after = 0;
     policies::checkpoint_id taken;  // whose part is being taken, or was last
     policies::checkpoint_id base;   // of that
+    std::int64_t writes_since = 0;  // its file, by the home's clock
     // The last copies of parts of tables of rows, by slot: for which checkpoint, and the latest
     // clock of steps in them.
     struct row_cut {

@@ -132,7 +132,7 @@ void shard_shell::on_peer_lost(const peer_lost_event& event) {
 
 void shard_shell::look() {
   looks_.came();
-  ingress_.mend();
+  ingress_.core().mend(home_.now());
   chain_.core().mend(home_.now());
   ingress_.add_outages(outages_);
   chain_.add_outages(outages_);
@@ -177,6 +177,7 @@ policies::reply_code shard_shell::apply(const effects::apply& step, inputs from)
 
 void shard_shell::replicate(const effects::replicate& step) {
   chain_.core().replicate(step);
+  ingress_.wait_for_replica(chain_.core().waits());
   look_soon();
 }
 

@@ -108,7 +108,7 @@ class shard_shell final : public frame_shell,
   using inputs = policies::ingress_shell::inputs;
 
   void give_back_memory();
-  bool is_mending() const { return ingress_.is_mending() || chain_.core().is_mending(); }
+  bool is_mending() const { return ingress_.core().is_mending() || chain_.core().is_mending(); }
   void look_soon() {
     looks_.ask(is_mending(), [this] { return chain_.core().is_busy(); });
   }

@@ -21,6 +21,7 @@
 // must not be written (push) or read (pull) before that.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -296,5 +297,10 @@ class session {
 
   std::unique_ptr<actors::session_impl> impl_;
 };
+
+// Says for how long the language of this process's program has just collected garbage. That is
+// part of the time in which a worker computes, and `tidegate why` tells it apart. The Python
+// package says it by itself. Any thread, also within a call of a session; does not wait.
+void note_garbage(std::chrono::nanoseconds lasted) noexcept;
 
 }  // namespace tidegate

@@ -262,17 +262,20 @@ constexpr const char* why =
     R"(tidegate why RUN_DIR [--job JOB] [--last CLOCKS | --clock CLOCK] [--json]
 
 Says of each job which workers and shards it has waited for, how often and how long, why, and how
-fast the job would be without. Why: they were stopped, had no processor, had their memory on a disk,
-computed, called, or were busy for longer than others, or what they sent arrived late.
+fast the job would be without. Why: they were stopped, had no processor, had their memory on a disk
+or a host short of it, collected garbage, computed, called, were busy or waited for a replica for
+longer than others, or what they sent arrived late. It also says whether checkpoints come late for
+a slow disk, and whose.
 It reads RUN_DIR/metrics.jsonl: of a run that goes on, or has ended.
 
   --job JOB          of this job alone
   --last CLOCKS      of so many of the last clocks, not of all
   --clock CLOCK      of the second in which this clock ended
   --json             a line of JSON for each job: job, workers, first_clock, last_clock, seconds,
-                     held_up_by (rank or shard; because: stopped, starved, disk_faults, computes,
-                     calls, busy or arrives; comes_last, late_seconds, own_seconds,
-                     others_seconds, of_the_time, faster)
+                     held_up_by (rank or shard; because: stopped, starved, disk_faults, memory,
+                     garbage, computes, calls, busy, replica or arrives; comes_last,
+                     late_seconds, own_seconds, others_seconds, of_the_time, faster), and
+                     late_checkpoint where there is such (writer: shard, all_shards or coordinator)
 
 Exit codes: 0 it is said, also where nobody holds a job up; 1 nothing is known; 2 bad usage.
 )";

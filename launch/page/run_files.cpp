@@ -138,8 +138,8 @@ std::string reasons_json(const std::string& run_dir, std::size_t lines, std::siz
                {"first_clock", of->first_clock},
                {"last_clock", of->last_clock}};
     entry["reasons"] = entry["ranks"] = entry["shards"] = json::array();
+    for (const auto& reason : reasons_text(*of)) entry["reasons"].push_back(reason);
     for (const auto& each : of->held_up) {
-      entry["reasons"].push_back(to_text(each));
       const bool is_worker = each.kind == policies::held_up_by::party::worker;
       entry[is_worker ? "ranks" : "shards"].push_back(each.number);
     }

@@ -35,9 +35,12 @@ job_period period_in(const json& line) {
                                 .late_seconds = number_in(shard, "late_seconds"),
                                 .waits = number_in(shard, "waits"),
                                 .busy = number_in(shard, "busy"),
+                                .replica = number_in(shard, "replica"),
                                 .pressure = pressure_in(shard)});
   auto of = policies::period_of(count_in(line, "clock_slowest"), rates);
   of.epoch = number_in(line, "epoch");
+  if (const auto at = line.find("checkpoint"); at != line.end() && at->is_object())
+    of.checkpoints.push_back(checkpoint_in(*at));
   return of;
 }
 
@@ -73,6 +76,11 @@ std::string because_text(const held_up_by& of) {
     case cause::disk_faults:
       return "its memory is on a disk: it read " + number_text("%.0f", of.own_seconds) +
              " pages a clock from there, the others " + number_text("%.0f", of.others_seconds);
+    case cause::memory:
+      return compared("its host is short of memory: programs there waited for it ",
+                      "on the hosts of the others ");
+    case cause::garbage:
+      return compared("its language collects garbage for ", "the others ");
     case cause::computes:
       return compared("it computes ", "the others ");
     case cause::calls:
@@ -80,6 +88,9 @@ std::string because_text(const held_up_by& of) {
              ": it copies or sends more slowly";
     case cause::busy:
       return compared("it is busy ", "the others ") + ": its steps take longer";
+    case cause::replica:
+      return compared("steps wait for its replica for ", "those of the others ") +
+             ": the replica is slow, or what is between them";
     case cause::arrives:
       break;
   }
@@ -98,16 +109,39 @@ const char* word_of(cause because) {
       return "starved";
     case cause::disk_faults:
       return "disk_faults";
+    case cause::memory:
+      return "memory";
+    case cause::garbage:
+      return "garbage";
     case cause::computes:
       return "computes";
     case cause::calls:
       return "calls";
     case cause::busy:
       return "busy";
+    case cause::replica:
+      return "replica";
     case cause::arrives:
       break;
   }
   return "arrives";
+}
+
+json late_checkpoint_json(const policies::late_checkpoint& of) {
+  using writer = policies::late_checkpoint::writer;
+  const auto* const slow = of.slow == writer::shard        ? "shard"
+                           : of.slow == writer::all_shards ? "all_shards"
+                                                           : "coordinator";
+  const auto& worst = of.worst;
+  return {{"writer", slow},
+          {"late_seconds", of.late_seconds},
+          {"clock", worst.clock},
+          {"seconds", worst.seconds},
+          {"shard", worst.shard},
+          {"part_seconds", worst.part},
+          {"part_bytes", worst.part_bytes},
+          {"others_seconds", worst.others},
+          {"manifest_seconds", worst.manifest}};
 }
 
 }  // namespace
@@ -144,7 +178,8 @@ runtime::expected<job_attribution> metrics_record::attribute(
                          .last_clock = periods.back().clock,
                          .seconds = sums.seconds,
                          .workers = sums.workers.size(),
-                         .held_up = policies::held_up(periods)};
+                         .held_up = policies::held_up(periods),
+                         .checkpoint = policies::late_checkpoint_in(periods)};
 }
 
 std::string to_text(const held_up_by& of) {
@@ -164,15 +199,45 @@ std::string to_text(const held_up_by& of) {
          " times as fast";
 }
 
+std::string to_text(const policies::late_checkpoint& of) {
+  const auto seconds = [](double lasted) { return number_text("%.1f s", lasted); };
+  using writer = policies::late_checkpoint::writer;
+  const auto& worst = of.worst;
+  auto text = "checkpoints come late, by " + seconds(of.late_seconds) +
+              " in all: that of clock " + std::to_string(worst.clock) + " took " +
+              seconds(worst.seconds) + "; ";
+  const auto part = std::to_string(worst.shard) + " wrote " +
+                    bytes_for_people(worst.part_bytes) + " for " + seconds(worst.part);
+  switch (of.slow) {
+    case writer::shard:
+      text += "shard " + part;
+      if (worst.others > 0) text += ", another " + seconds(worst.others) + " at most";
+      return text + ": its disk, or the store";
+    case writer::all_shards:
+      return text + "all shards write slowly, shard " + part + ": their disk, or the store";
+    case writer::coordinator:
+      break;
+  }
+  return text + "the coordinator wrote its manifest for " + seconds(worst.manifest) +
+         ": its disk, or the store";
+}
+
+std::vector<std::string> reasons_text(const job_attribution& of) {
+  std::vector<std::string> all;
+  for (const auto& each : of.held_up) all.push_back(to_text(each));
+  if (of.checkpoint) all.push_back(to_text(*of.checkpoint));
+  return all;
+}
+
 std::string attribution_text(const job_attribution& of) {
   auto text = "job " + of.job + ", " + std::to_string(of.workers) + " workers, clocks " +
               std::to_string(of.first_clock) + " to " + std::to_string(of.last_clock) + ", " +
               duration_text(of.seconds) + "\n";
   if (of.held_up.empty())
-    return text + "nobody held it up: for no worker and no shard the others waited " +
-           number_text("%.0f%%", 100 * policies::held_up_least) +
-           " of the time, and twice as long as for another\n";
-  for (const auto& each : of.held_up) text += to_text(each) + "\n";
+    text += "nobody held it up: for no worker and no shard the others waited " +
+            number_text("%.0f%%", 100 * policies::held_up_least) +
+            " of the time, and twice as long as for another\n";
+  for (const auto& reason : reasons_text(of)) text += reason + "\n";
   return text;
 }
 
@@ -192,6 +257,7 @@ std::string attribution_json(const job_attribution& of) {
                                  {"others_seconds", each.others_seconds},
                                  {"of_the_time", each.of_the_time},
                                  {"faster", each.faster}});
+  if (of.checkpoint) all["late_checkpoint"] = late_checkpoint_json(*of.checkpoint);
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

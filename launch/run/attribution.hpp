@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/attribution/attribution.hpp"
+#include "policies/attribution/late_checkpoint.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
@@ -28,6 +29,7 @@ struct job_attribution {
   double seconds = 0;
   std::size_t workers = 0;
   std::vector<policies::held_up_by> held_up;  // the worst first; empty: by nobody
+  std::optional<policies::late_checkpoint> checkpoint;
 };
 
 // What the lines say of each second.
@@ -49,6 +51,9 @@ class metrics_record {
 
 // "worker 2 holds the job up by 29.8 ms a clock: ...": sentences, the last without its end.
 std::string to_text(const policies::held_up_by& of);
+std::string to_text(const policies::late_checkpoint& of);
+// All of a job, the worst first; empty: nobody holds it up.
+std::vector<std::string> reasons_text(const job_attribution& of);
 // What people read, and a line of JSON without its end.
 std::string attribution_text(const job_attribution& of);
 std::string attribution_json(const job_attribution& of);

@@ -8,6 +8,7 @@
 
 #include "launch/run/run_metrics.hpp"
 #include "launch/text/json_fields.hpp"
+#include "policies/attribution/attribution.hpp"
 #include "policies/attribution/job_rates.hpp"
 
 namespace tidegate::launch {
@@ -48,7 +49,8 @@ template <class Json>
 policies::pressure_rates pressure_in(const Json& process) {
   return {.stopped = number_in(process, "stopped"),
           .starved = number_in(process, "starved"),
-          .disk_faults = number_in(process, "disk_faults")};
+          .disk_faults = number_in(process, "disk_faults"),
+          .memory = number_in(process, "memory")};
 }
 
 // Of a worker, an object; `seconds`: of the line.
@@ -62,6 +64,7 @@ policies::worker_rates worker_in(const Json& worker, double seconds) {
                             .calls = number_in(worker, "calls"),
                             .waits = number_in(worker, "waits"),
                             .credits = number_in(worker, "credits"),
+                            .garbage = number_in(worker, "garbage"),
                             .pressure = pressure_in(worker),
                             .comes_last = number_in(worker, "comes_last"),
                             .late_seconds = number_in(worker, "late_seconds"),
@@ -71,6 +74,19 @@ policies::worker_rates worker_in(const Json& worker, double seconds) {
   of.clocks = of.clocks_per_second * seconds;
   of.late = of.clocks * of.comes_last * of.late_seconds;
   return of;
+}
+
+// Of a checkpoint that has become durable, an object.
+template <class Json>
+policies::checkpoint_account checkpoint_in(const Json& of) {
+  return {.clock = count_in(of, "clock"),
+          .seconds = number_in(of, "seconds"),
+          .late = number_in(of, "late_seconds"),
+          .shard = index_in(of, "shard"),
+          .part = number_in(of, "part_seconds"),
+          .others = number_in(of, "others_seconds"),
+          .manifest = number_in(of, "manifest_seconds"),
+          .part_bytes = count_in(of, "part_bytes")};
 }
 
 }  // namespace tidegate::launch

@@ -88,6 +88,15 @@ void add_payload_copied(const run_view::job& job, metric_sink& to) {
     to.sample({{"job", job.status.name}}, number(job.status.payload_bytes_copied));
 }
 
+void add_checkpoint_seconds(const run_view::job& job, metric_sink& to) {
+  const auto& of = job.status.checkpointing;
+  if (of.count == 0) return;
+  for (const auto& [part, lasted] :
+       {std::pair("round", of.round_ns), std::pair("shard", of.part_ns),
+        std::pair("manifest", of.manifest_ns)})
+    to.sample({{"job", job.status.name}, {"part", part}}, number(lasted) * ns);
+}
+
 void add_checkpoint_clock(const run_view::job& job, metric_sink& to) {
   if (job.status.checkpoints > 0)
     to.sample({{"job", job.status.name}}, number(job.status.checkpoint_clock));
@@ -132,7 +141,8 @@ void add_pressures(const run_view::job& job, metric_sink& to) {
   for (const auto* worker : members_of(job.status))
     if (const auto& of = worker->times; of.elapsed_ns > 0)
       for (const auto& [kind, lasted] : {std::pair("stopped", of.pressure.stopped_ns),
-                                         std::pair("starved", of.pressure.starved_ns)})
+                                         std::pair("starved", of.pressure.starved_ns),
+                                         std::pair("memory", of.pressure.memory_ns)})
         to.sample(
             {{"job", job.status.name}, {"rank", std::to_string(worker->rank)}, {"kind", kind}},
             number(lasted) * ns);
@@ -142,7 +152,8 @@ void add_shards(const run_view& run, metric_sink& to) {
   for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
     if (const auto& of = run.shards[shard]; of.elapsed_ns > 0)
       for (const auto& [activity, lasted] :
-           {std::pair("busy", of.busy_ns), std::pair("stopped", of.pressure.stopped_ns),
+           {std::pair("busy", of.busy_ns), std::pair("replica", of.replica_ns),
+            std::pair("stopped", of.pressure.stopped_ns),
             std::pair("starved", of.pressure.starved_ns)})
         to.sample({{"shard", std::to_string(shard)}, {"activity", activity}},
                   number(lasted) * ns);
@@ -236,7 +247,15 @@ std::vector<family> families_of_jobs() {
        "Checkpoints written since the job began or went back",
        of_jobs([](const job_status& job) { return number(job.checkpoints); })},
       {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
-       of_jobs(add_checkpoint_clock)}};
+       of_jobs(add_checkpoint_clock)},
+      {"tidegate_checkpoint_late_seconds", counter, "job",
+       "For how long checkpoints were due while another was under way, or a job waited for its "
+       "last",
+       of_jobs([](const job_status& job) { return number(job.checkpointing.late_ns) * ns; })},
+      {"tidegate_checkpoint_seconds", gauge, "job, part",
+       "Of the newest checkpoint: its round, the part of a shard that took longest, and the "
+       "manifest",
+       of_jobs(add_checkpoint_seconds)}};
 }
 
 std::vector<family> families_of_workers() {
@@ -264,8 +283,8 @@ std::vector<family> families_of_workers() {
        of_workers(
            [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
       {"tidegate_worker_pressure_seconds", counter, "job, rank, kind",
-       "For how long the worker's process was stopped, and its thread ready without a "
-       "processor",
+       "For how long the worker's process was stopped, its thread ready without a processor, "
+       "and something on its host short of memory",
        of_jobs(add_pressures)},
       {"tidegate_disk_faults", counter, "job, rank",
        "Page faults of the worker's process that read a disk",
@@ -284,8 +303,8 @@ std::vector<family> families_of_shards() {
   using policies::rank_arrivals;
   return {
       {"tidegate_shard_seconds", counter, "shard, activity",
-       "For how long the shard's process was busy with frames of workers and their steps, was "
-       "stopped, and was ready without a processor",
+       "For how long the shard's process was busy with frames of workers and their steps, had "
+       "steps that waited for its replica, was stopped, and was ready without a processor",
        add_shards},
       {"tidegate_answers", counter, "job, shard",
        "Clocks of workers in which the shard has answered; nothing of one shard alone",

@@ -28,6 +28,7 @@ void add_pressure(json& to, const policies::pressure_rates& rates) {
   to["stopped"] = rounded(rates.stopped, 1e3);
   to["starved"] = rounded(rates.starved, 1e3);
   to["disk_faults"] = rounded(rates.disk_faults, 10);
+  to["memory"] = rounded(rates.memory, 1e3);
 }
 
 json shard_json(const policies::shard_rates& rates) {
@@ -36,7 +37,8 @@ json shard_json(const policies::shard_rates& rates) {
              {"answers_last", rounded(rates.answers_last, 1e3)},
              {"late_seconds", rounded(rates.late_seconds, 1e6)},
              {"waits", rounded(rates.waits, 1e3)},
-             {"busy", rounded(rates.busy, 1e3)}};
+             {"busy", rounded(rates.busy, 1e3)},
+             {"replica", rounded(rates.replica, 1e3)}};
   add_pressure(shard, rates.pressure);
   return shard;
 }
@@ -53,11 +55,26 @@ json worker_json(const policies::worker_status& worker, const policies::worker_r
           {"calls", rounded(rates.calls, 1e3)},
           {"waits", rounded(rates.waits, 1e3)},
           {"credits", rounded(rates.credits, 1e3)},
+          {"garbage", rounded(rates.garbage, 1e3)},
           {"comes_last", rounded(rates.comes_last, 1e3)},
           {"late_seconds", rounded(rates.late_seconds, 1e6)},
           {"late", rounded(rates.late, 1e4)}};
   add_pressure(of, rates.pressure);
   return of;
+}
+
+json checkpoint_json(const policies::checkpoint_times& of) {
+  const auto seconds = [](std::uint64_t ns) {
+    return rounded(static_cast<double>(ns) * 1e-9, 1e3);
+  };
+  return {{"clock", of.clock},
+          {"seconds", seconds(of.round_ns)},
+          {"late_seconds", seconds(of.late_ns)},
+          {"shard", of.shard},
+          {"part_seconds", seconds(of.part_ns)},
+          {"part_bytes", of.part_bytes},
+          {"others_seconds", seconds(of.others_ns)},
+          {"manifest_seconds", seconds(of.manifest_ns)}};
 }
 
 }  // namespace
@@ -87,6 +104,7 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
     line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));
   line["shards"] = json::array();
   for (const auto& shard : rates.shards) line["shards"].push_back(shard_json(shard));
+  if (rates.checkpoint) line["checkpoint"] = checkpoint_json(*rates.checkpoint);
   if (job.latest.late_ns > 0)
     line["latest"] = {
         {"clock", job.latest.clock},

@@ -174,7 +174,11 @@ std::optional<sim::slow_kind> slow_kind(const std::string& text) {
       {"worker_stopped", slow_kind::worker_stopped},
       {"shard_link", slow_kind::shard_link},
       {"shard_busy", slow_kind::shard_busy},
-      {"shard_stopped", slow_kind::shard_stopped}};
+      {"shard_stopped", slow_kind::shard_stopped},
+      {"worker_collects", slow_kind::worker_collects},
+      {"replica_link", slow_kind::replica_link},
+      {"replica_stopped", slow_kind::replica_stopped},
+      {"shard_disk", slow_kind::shard_disk}};
   const auto at = kinds.find(text);
   return at == kinds.end() ? std::nullopt : std::optional(at->second);
 }

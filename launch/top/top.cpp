@@ -38,13 +38,15 @@ void read_reasons(const std::string& run_dir, std::size_t jobs, top_content& to)
       last_lines(run_dir + "/metrics.jsonl", seconds_looked_at * jobs, metrics_bytes));
   metrics_record record;
   if (!record.read(lines).ok()) return;
-  for (const auto& job : record.jobs())
-    if (const auto of = record.attribute(job, {}))
-      for (const auto& each : of->held_up) {
-        to.reasons.push_back("job " + job + ": " + to_text(each));
-        if (each.kind == policies::held_up_by::party::shard)
-          to.late_shards.push_back(each.number);
-      }
+  for (const auto& job : record.jobs()) {
+    const auto of = record.attribute(job, {});
+    if (!of) continue;
+    for (const auto& reason : reasons_text(*of))
+      to.reasons.push_back("job " + job + ": " + reason);
+    for (const auto& each : of->held_up)
+      if (each.kind == policies::held_up_by::party::shard)
+        to.late_shards.push_back(each.number);
+  }
 }
 
 std::vector<std::string> events(const std::string& run_dir, std::size_t most) {

@@ -20,13 +20,15 @@ constexpr double faults_least = 16;
 pressure_account account_of(const pressure_rates& rates, double seconds) {
   return {.stopped = rates.stopped * seconds,
           .starved = rates.starved * seconds,
-          .disk_faults = rates.disk_faults * seconds};
+          .disk_faults = rates.disk_faults * seconds,
+          .memory = rates.memory * seconds};
 }
 
 void add(pressure_account& to, const pressure_account& more) {
   to.stopped += more.stopped;
   to.starved += more.starved;
   to.disk_faults += more.disk_faults;
+  to.memory += more.memory;
 }
 
 // The median over the others that have one.
@@ -92,8 +94,9 @@ class account_book {
   // aggregators, what the shard says of itself.
   double delay_of(const shard_account& of) const {
     if (!shards_are_compared_) {
-      const auto busy = of.busy >= busy_least * sums_.seconds ? of.busy : 0;
-      return std::max({of.pressure.stopped, of.pressure.starved, busy});
+      const auto most = std::max(of.busy, of.replica);
+      const auto works = most >= busy_least * sums_.seconds ? most : 0;
+      return std::max({of.pressure.stopped, of.pressure.starved, works});
     }
     const auto seen = clocks_ * of.late / worker_clocks_;
     if (!waits_for_worker_) return seen;
@@ -138,6 +141,16 @@ class account_book {
     return {};
   }
 
+  // Another cause in place of one, if this value of a clock explains the delay, too.
+  template <class Accounts, class Value>
+  static explanation refined(const explanation& from, double late, cause because,
+                             const Accounts& all, std::uint32_t number, const Value& value) {
+    const auto own = value(all.at(number));
+    const auto others = of_others(all, number, value);
+    if (own - others < explained_least * late) return from;
+    return {.because = because, .own = own, .others = others};
+  }
+
   held_up_by of_worker(std::uint32_t rank) const {
     const auto& own = sums_.workers.at(rank);
     const auto clocks = [](const worker_account& of) { return of.clocks; };
@@ -157,6 +170,10 @@ class account_book {
     };
     explains(cause::computes, &worker_account::computes);
     if (why.because == cause::computes) {
+      why = refined(why, of.late_seconds, cause::garbage, sums_.workers, rank,
+                    [&](const auto& each) { return each.garbage / each.clocks; });
+      why = refined(why, of.late_seconds, cause::memory, sums_.workers, rank,
+                    [&](const auto& each) { return each.pressure.memory / each.clocks; });
       const auto faults = [](const worker_account& each) {
         return each.pressure.disk_faults / each.clocks;
       };
@@ -180,8 +197,13 @@ class account_book {
       const auto busy = [this](const shard_account& each) { return each.busy / clocks_; };
       const auto others = of_others(sums_.shards, shard, busy);
       if (busy(own) - others >= explained_least * of.late_seconds)
-        why = {.because = cause::busy, .own = busy(own), .others = others};
+        why = refined({.because = cause::busy, .own = busy(own), .others = others},
+                      of.late_seconds, cause::memory, sums_.shards, shard,
+                      [&](const auto& each) { return each.pressure.memory / clocks_; });
     }
+    if (why.because == cause::arrives)
+      why = refined(why, of.late_seconds, cause::replica, sums_.shards, shard,
+                    [&](const auto& each) { return each.replica / clocks_; });
     return with(of, why);
   }
 
@@ -203,13 +225,13 @@ class account_book {
   bool waits_for_worker_ = false;     // that is late at all shards
 };
 
-// What comes late for no reason of its own, the link of a shard or of a worker, makes others
-// late that need its answers or its pushes. What shards are late by is told apart from that
-// (seen_of); of workers it is not.
+// What comes late for no reason of its own, the link of a shard or of a worker, or of what
+// replicates a shard, makes others late that need its answers or its pushes. What shards are
+// late by is told apart from that (seen_of); of workers it is not.
 void keep_first_link(std::vector<held_up_by>& all) {
   const auto is_link = [](const held_up_by& of) { return of.because == cause::arrives; };
   const auto is_shards_link = [&](const held_up_by& of) {
-    return is_link(of) && of.kind == party::shard;
+    return of.kind == party::shard && (is_link(of) || of.because == cause::replica);
   };
   auto first = std::ranges::find_if(all, is_shards_link);
   if (first == all.end()) first = std::ranges::find_if(all, is_link);
@@ -234,6 +256,7 @@ job_period period_of(std::uint64_t clock, const job_rates& rates) {
     to.calls = worker.calls * worker.seconds;
     to.waits = worker.waits * worker.seconds;
     to.credits = worker.credits * worker.seconds;
+    to.garbage = worker.garbage * worker.seconds;
     to.pressure = account_of(worker.pressure, worker.seconds);
     to.last = worker.comes_last * to.clocks;
     to.late = worker.late;
@@ -245,7 +268,20 @@ job_period period_of(std::uint64_t clock, const job_rates& rates) {
     to.late = to.last * shard.late_seconds;
     to.waits = shard.waits;
     to.busy = shard.busy * shard.seconds;
+    to.replica = shard.replica * shard.seconds;
     to.pressure = account_of(shard.pressure, shard.seconds);
+  }
+  if (rates.checkpoint) {
+    const auto& from = *rates.checkpoint;
+    const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+    of.checkpoints.push_back({.clock = from.clock,
+                              .seconds = seconds(from.round_ns),
+                              .late = seconds(from.late_ns),
+                              .shard = from.shard,
+                              .part = seconds(from.part_ns),
+                              .others = seconds(from.others_ns),
+                              .manifest = seconds(from.manifest_ns),
+                              .part_bytes = from.part_bytes});
   }
   return of;
 }
@@ -256,18 +292,19 @@ void add(job_period& to, const job_period& more) {
     auto& sum = to.workers[rank];
     for (const auto part :
          {&worker_account::clocks, &worker_account::computes, &worker_account::calls,
-          &worker_account::waits, &worker_account::credits, &worker_account::last,
-          &worker_account::late})
+          &worker_account::waits, &worker_account::credits, &worker_account::garbage,
+          &worker_account::last, &worker_account::late})
       sum.*part += from.*part;
     add(sum.pressure, from.pressure);
   }
   for (const auto& [shard, from] : more.shards) {
     auto& sum = to.shards[shard];
     for (const auto part : {&shard_account::last, &shard_account::late, &shard_account::waits,
-                            &shard_account::busy})
+                            &shard_account::busy, &shard_account::replica})
       sum.*part += from.*part;
     add(sum.pressure, from.pressure);
   }
+  to.checkpoints.insert(to.checkpoints.end(), more.checkpoints.begin(), more.checkpoints.end());
 }
 
 std::vector<held_up_by> held_up(std::span<const job_period> periods) {

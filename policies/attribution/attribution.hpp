@@ -13,11 +13,13 @@
 
 namespace tidegate::policies {
 
-// Seconds in which a process could not run, and pages that it read from a disk.
+// Seconds in which a process could not run, or its host was short of memory, and pages that it
+// read from a disk.
 struct pressure_account {
   double stopped = 0;
   double starved = 0;
   double disk_faults = 0;
+  double memory = 0;
 };
 
 // Of a worker in a period; seconds, unless it says otherwise.
@@ -27,6 +29,7 @@ struct worker_account {
   double calls = 0;
   double waits = 0;
   double credits = 0;  // of the waits: for acknowledgements
+  double garbage = 0;  // of what it computes
   pressure_account pressure;
   double last = 0;  // clocks in which its push came last
   double late = 0;  // by which it came after the last but one, in sum, where that is least
@@ -38,7 +41,20 @@ struct shard_account {
   double late = 0;   // by which that was after the last but one, in sum
   double waits = 0;  // for workers that came last there
   double busy = 0;
+  double replica = 0;  // a step waited for its replica
   pressure_account pressure;
+};
+
+// A checkpoint that has become durable; seconds, as checkpoint_times.
+struct checkpoint_account {
+  std::uint64_t clock = 0;
+  double seconds = 0;
+  double late = 0;  // of this one, or of several that have ended in the period
+  std::uint32_t shard = 0;
+  double part = 0;
+  double others = 0;
+  double manifest = 0;
+  std::uint64_t part_bytes = 0;
 };
 
 // Of a second, or of however long the numbers say.
@@ -48,6 +64,7 @@ struct job_period {
   double seconds = 0;
   std::map<std::uint32_t, worker_account> workers;  // by rank
   std::map<std::uint32_t, shard_account> shards;    // by number
+  std::vector<checkpoint_account> checkpoints;
 };
 
 job_period period_of(std::uint64_t clock, const job_rates& rates);
@@ -60,9 +77,12 @@ struct held_up_by {
     stopped,      // its process was, by a signal or a debugger, or its host stood still
     starved,      // it was ready, and other processes had the processors
     disk_faults,  // its memory was on a disk
+    memory,       // it computes, or is busy, for longer, while its host is short of memory
+    garbage,      // of a worker: its language collects garbage
     computes,     // of a worker: its program is longer at work
     calls,        // of a worker: its calls take longer: it copies, or sends, more slowly
     busy,         // of a shard: its steps take longer
+    replica,      // of a shard: its replica answers later
     arrives,      // what it sends comes late, though it was not late itself: its link
   };
   party kind = party::worker;

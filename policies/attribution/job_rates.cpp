@@ -28,7 +28,8 @@ bool goes_on(const rank_arrivals& before, const rank_arrivals& now) {
 }
 
 bool goes_on(const shard_times& before, const shard_times& now) {
-  return before.elapsed_ns < now.elapsed_ns && before.busy_ns <= now.busy_ns;
+  return before.elapsed_ns < now.elapsed_ns && before.busy_ns <= now.busy_ns &&
+         before.replica_ns <= now.replica_ns;
 }
 
 // Returns true if `before` is of the same process, and nothing has begun anew since.
@@ -55,7 +56,8 @@ pressure_rates rates_of(const process_pressure& before, const process_pressure& 
                         std::uint64_t elapsed) {
   return {.stopped = std::min(share(more(before.stopped_ns, now.stopped_ns), elapsed), 1.0),
           .starved = std::min(share(more(before.starved_ns, now.starved_ns), elapsed), 1.0),
-          .disk_faults = share(more(before.disk_faults, now.disk_faults), elapsed) / ns};
+          .disk_faults = share(more(before.disk_faults, now.disk_faults), elapsed) / ns,
+          .memory = std::min(share(more(before.memory_ns, now.memory_ns), elapsed), 1.0)};
 }
 
 }  // namespace
@@ -75,7 +77,8 @@ void rate_window::add(std::int64_t now, const job_status& job,
                       .members = job.members,
                       .answers = job.answers,
                       .waited_ns = job.waited_ns,
-                      .shards = shards});
+                      .shards = shards,
+                      .checkpointing = job.checkpointing});
   while (samples_.size() > 2 && now - samples_[1].at >= length_ns) samples_.pop_front();
   // A job that has gone back begins anew.
   while (samples_.size() > 1 && samples_.front().clock > job.clock_slowest)
@@ -96,6 +99,10 @@ job_rates rate_window::rates() const {
   }
   for (std::size_t shard = 0; shard < last.shards.size(); ++shard)
     all.shards.push_back(rates_of_shard(shard));
+  if (first.checkpointing.count < last.checkpointing.count) {
+    all.checkpoint = last.checkpointing;
+    all.checkpoint->late_ns = more(first.checkpointing.late_ns, last.checkpointing.late_ns);
+  }
   return all;
 }
 
@@ -118,6 +125,8 @@ worker_rates rate_window::rates_of(const worker_status& now) const {
     of.computes = elapsed == 0 ? 0 : 1.0 - of.calls - of.waits;
     of.credits =
         std::min(share(now.times.credit_ns - before->times.credit_ns, elapsed), of.waits);
+    of.garbage = std::min(share(more(before->times.garbage_ns, now.times.garbage_ns), elapsed),
+                          of.computes);
     of.pressure = policies::rates_of(before->times.pressure, now.times.pressure, elapsed);
     const auto last = now.arrivals.last - before->arrivals.last;
     of.comes_last = share(last, now.arrivals.clocks - before->arrivals.clocks);
@@ -161,6 +170,7 @@ shard_rates rate_window::rates_of_shard(std::size_t shard) const {
     const auto elapsed = now.elapsed_ns - before.elapsed_ns;
     of.seconds = static_cast<double>(elapsed) * ns;
     of.busy = std::min(share(now.busy_ns - before.busy_ns, elapsed), 1.0);
+    of.replica = std::min(share(now.replica_ns - before.replica_ns, elapsed), 1.0);
     of.pressure = policies::rates_of(before.pressure, now.pressure, elapsed);
     break;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "policies/model/cluster_status.hpp"
@@ -15,6 +16,7 @@ struct pressure_rates {
   double stopped = 0;      // by a signal or a debugger, or its host stood still
   double starved = 0;      // ready, without a processor
   double disk_faults = 0;  // a second: pages that had to be read from a disk
+  double memory = 0;       // in which something on its host waited for memory
 };
 
 // Shares are of the worker's time, 0 to 1; the first three together are 1, or all are 0 where
@@ -31,6 +33,7 @@ struct worker_rates {
   double calls = 0;  // in calls of the session, but for waits
   double waits = 0;
   double credits = 0;  // of the waits: for what it pushed to be acknowledged
+  double garbage = 0;  // of what it computes: its language's collector of garbage
   pressure_rates pressure;
   // Of the clocks that have closed, the share in which its push came last, and by how much on
   // average then.
@@ -47,8 +50,9 @@ struct shard_rates {
   // then; of one shard alone, none.
   double answers_last = 0;
   double late_seconds = 0;
-  double waits = 0;  // seconds in the window: for workers that came last
-  double busy = 0;   // share of the time of its process
+  double waits = 0;    // seconds in the window: for workers that came last
+  double busy = 0;     // share of the time of its process, as the next
+  double replica = 0;  // in which a step waited for its replica
   pressure_rates pressure;
 };
 
@@ -58,6 +62,8 @@ struct job_rates {
   double samples_per_second = 0;
   std::vector<worker_rates> workers;  // as job_status::members
   std::vector<shard_rates> shards;    // as cluster_status::shards
+  // The last that has become durable in the window; by how much too late all of them were.
+  std::optional<checkpoint_times> checkpoint;
 };
 
 class rate_window {
@@ -76,6 +82,7 @@ class rate_window {
     std::vector<rank_arrivals> answers;  // by shard, as the next two
     std::vector<std::uint64_t> waited_ns;
     std::vector<shard_times> shards;
+    checkpoint_times checkpointing;
   };
   worker_rates rates_of(const worker_status& now) const;
   shard_rates rates_of_shard(std::size_t shard) const;

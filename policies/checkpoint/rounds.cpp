@@ -37,6 +37,13 @@ bool checkpoint_rounds::advanced(std::int64_t now, std::uint64_t clock) {
   return stage_ == stage::idle && !final_ && due_clock(now, known_) != clock_vector::infinity;
 }
 
+// The next one's clock is a multiple after this one's, or as long after its begin.
+bool checkpoint_rounds::is_overdue(std::int64_t now) const {
+  if (stage_ == stage::idle || final_) return false;
+  if (options_.every_clocks > 0) return known_ >= clock_ + options_.every_clocks;
+  return now - last_began_ >= static_cast<std::int64_t>(options_.every_ms) * millisecond;
+}
+
 void checkpoint_rounds::begin(std::int64_t now, const std::set<std::uint32_t>& shards,
                               checkpoint_effects& out) {
   if (is_too_far()) {

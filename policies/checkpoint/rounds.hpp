@@ -47,6 +47,7 @@ struct checkpoint_report {
   std::uint64_t clock = 0;        // every worker's pushes of clocks below it are in
   std::vector<chunk_run> chunks;  // `table` is its id
   bool needs_base = false;        // some of it is only what has changed since call.base
+  std::uint64_t took_ns = 0;      // to write the file, until it was durable
 };
 
 // Carried out in the order of `list`.
@@ -121,6 +122,9 @@ class checkpoint_rounds {
   void shard_moved(std::uint32_t shard, checkpoint_effects& out);
 
   bool idle() const noexcept { return stage_ == stage::idle; }
+  // Returns true if a round is under way at whose end the next one should have begun: its clock
+  // has come, or its time has.
+  bool is_overdue(std::int64_t now) const;
 
  private:
   enum class stage : std::uint8_t { idle, beginning, arming, collecting, writing };

@@ -24,7 +24,10 @@ std::vector<std::uint32_t> left_out_of_sums(const job_record& job) {
 
 void checkpointing::advanced(std::int64_t now, job_record& job, std::uint64_t clock,
                              coordinator_effects& out) {
-  if (!job.rounds || !job.rounds->advanced(now, clock)) return;
+  if (!job.rounds) return;
+  const bool is_due = job.rounds->advanced(now, clock);
+  if (job.rounds->is_overdue(now)) job.round_times.turns_late(now);
+  if (!is_due) return;
   checkpoint_effects effects;
   const auto index = state_.jobs.index_of(job);
   job.rounds->begin(now, state_.tables.holders_of(index), effects);
@@ -36,6 +39,7 @@ void checkpointing::finished(std::int64_t now, job_record& job, coordinator_effe
   const auto index = state_.jobs.index_of(job);
   job.rounds->finished(state_.tables.holders_of(index), effects);
   carry_out(now, index, effects, out);
+  job.round_times.turns_late(now);
 }
 
 bool checkpointing::answered(std::int64_t now, call_id call, const runtime::status& result,
@@ -56,6 +60,7 @@ void checkpointing::carry_out(std::int64_t now, std::size_t index,
   auto& job = state_.jobs[index];
   for (const auto& effect : effects.list) {
     if (std::holds_alternative<checkpoint_effects::begin>(effect)) {
+      job.round_times.begins(now);
       out.checkpoints.push_back({job.spec.name});
     } else if (const auto* ask = std::get_if<checkpoint_effects::ask>(&effect)) {
       const auto id = state_.calls.next_id();
@@ -68,6 +73,7 @@ void checkpointing::carry_out(std::int64_t now, std::size_t index,
                                            .base = ask->base},
                            "", state_.replicas.primary_of(ask->shard).member});
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
+      job.round_times.manifest_begins(now);
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
     } else if (const auto* ended = std::get_if<checkpoint_effects::ended>(&effect)) {
       round_ended(now, job, *ended, out);
@@ -80,14 +86,16 @@ void checkpointing::round_ended(std::int64_t now, job_record& job,
                                 coordinator_effects& out) {
   const auto name = job.spec.name + " " + to_string(ended.id);
   if (!ended.result.ok()) {
-    state_.events.add(now, "checkpoint_given_up", name + ": " + ended.result.to_string(),
-                      {.job = name, .clock = ended.clock, .cause = ended.result.to_string()});
+    state_.events.add(
+        now, "checkpoint_given_up", name + ": " + ended.result.to_string(),
+        {.job = job.spec.name, .clock = ended.clock, .cause = ended.result.to_string()});
   } else if (ended.id.number > 0) {
+    job.round_times.ended(now, ended.clock);
     ++job.checkpoints;
     job.checkpoint_clock = ended.clock;
     record(job, out);
     state_.events.add(now, "checkpoint", name + " clock " + std::to_string(ended.clock),
-                      {.job = name, .clock = ended.clock});
+                      {.job = job.spec.name, .clock = ended.clock});
   }
   if (ended.final) state_.lifecycle.done(now, job, out);
 }
@@ -137,6 +145,8 @@ void checkpointing::part(std::int64_t now, const checkpoint_report& report,
   for (std::size_t index = 0; index < state_.jobs.size(); ++index) {
     auto& job = state_.jobs[index];
     if (job.token != report.token || !job.rounds) continue;
+    if (report.id == job.begun)
+      job.round_times.part(report.shard, report.took_ns, report.file.bytes);
     checkpoint_effects effects;
     job.rounds->part(report, effects);
     carry_out(now, index, effects, out);

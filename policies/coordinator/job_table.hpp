@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/checkpoint/round_clock.hpp"
 #include "policies/checkpoint/rounds.hpp"
 #include "policies/coordinator/effects.hpp"
 #include "policies/coordinator/late_book.hpp"
@@ -78,6 +79,7 @@ struct job_record {
   std::int64_t ended = 0;
   std::optional<restored_job> restored;
   std::optional<checkpoint_rounds> rounds;
+  round_clock round_times;
   std::uint64_t restarts = 0;     // workers that have come back
   std::uint64_t checkpoints = 0;  // written in this epoch
   std::uint64_t checkpoint_clock = 0;

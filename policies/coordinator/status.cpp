@@ -100,6 +100,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.changes = job.changes;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;
+    shown.checkpointing = job.round_times.times();
     shown.last_checkpoint = job.rounds && job.rounds->has_last();
     shown.parameters_sha256 = job.parameters_sha256;
     if (job.began != 0)

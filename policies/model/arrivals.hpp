@@ -13,6 +13,8 @@ struct process_pressure {
   std::uint64_t stopped_ns = 0;   // by a signal or a debugger, or its host stood still
   std::uint64_t starved_ns = 0;   // its thread was ready, and had no processor
   std::uint64_t disk_faults = 0;  // pages that had to be read from a disk
+  // For so long something on its host could not go on for want of memory.
+  std::uint64_t memory_ns = 0;
 
   friend bool operator==(const process_pressure&, const process_pressure&) = default;
 };
@@ -20,9 +22,10 @@ struct process_pressure {
 // Of a worker's process, since its first push. What is neither in calls nor waits, it computes.
 struct worker_times {
   std::uint64_t elapsed_ns = 0;
-  std::uint64_t call_ns = 0;    // in calls of the session, but for waits
-  std::uint64_t wait_ns = 0;    // until something has ended
-  std::uint64_t credit_ns = 0;  // of the waits: for what it pushed to be acknowledged
+  std::uint64_t call_ns = 0;     // in calls of the session, but for waits
+  std::uint64_t wait_ns = 0;     // until something has ended
+  std::uint64_t credit_ns = 0;   // of the waits: for what it pushed to be acknowledged
+  std::uint64_t garbage_ns = 0;  // of what it computes: its language's collector of garbage
   process_pressure pressure;
 
   friend bool operator==(const worker_times&, const worker_times&) = default;
@@ -31,7 +34,8 @@ struct worker_times {
 // Of the process of a shard or aggregator, since its first frame of a worker.
 struct shard_times {
   std::uint64_t elapsed_ns = 0;
-  std::uint64_t busy_ns = 0;  // with frames of workers, and the steps that they make due
+  std::uint64_t busy_ns = 0;     // with frames of workers, and the steps that they make due
+  std::uint64_t replica_ns = 0;  // in which a step waited for its replica
   process_pressure pressure;
 
   friend bool operator==(const shard_times&, const shard_times&) = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/model/arrivals.hpp"
+#include "policies/model/checkpoint_times.hpp"
 #include "policies/model/membership_schedule.hpp"
 #include "policies/model/process_name.hpp"
 
@@ -55,6 +56,7 @@ struct job_status {
   std::vector<membership_change> changes;  // workers that joined late or left
   std::uint64_t checkpoints = 0;           // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;      // of the last
+  checkpoint_times checkpointing;
   bool last_checkpoint = false;  // the checkpoint asked for before an interrupt is written
   double seconds = 0;            // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...

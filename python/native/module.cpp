@@ -175,6 +175,9 @@ NB_MODULE(_native, module) {
   bind_state_calls(module);
   bind_filters(module);
   module.def("await_place", &worker_session::await_place);
+  module.def("note_garbage", [](std::int64_t nanoseconds) {
+    note_garbage(std::chrono::nanoseconds(nanoseconds));
+  });
 }
 
 }  // namespace

@@ -57,6 +57,30 @@ def test_who_is_slow_and_what_has_happened(ended: tidegate.Run) -> None:
     assert repr(ended) == f"Run({str(ended.folder)!r})"
 
 
+def littered(clocks: int) -> None:
+    import gc
+    import time
+
+    with tidegate.session() as s:
+        w = s.table("w", 1000, optimizer=tidegate.sgd(0.1))
+        held = [[] for _ in range(400_000)] if s.rank == 1 else []
+        while s.now < clocks:
+            time.sleep(0.01)
+            gc.collect()
+            w.grad[:] = len(held)
+            s.exchange()
+
+
+def test_a_worker_whose_garbage_others_wait_for(tmp_path: Path) -> None:
+    tidegate.spawn(littered, workers=3, args=(100,), run_dir=tmp_path / "run", follow=False)
+    run = tidegate.Run(tmp_path / "run")
+    [found] = run.why()
+    assert [(worker["rank"], worker["because"]) for worker in found["held_up_by"]][:1] == [(1, "garbage")]
+    workers = run.workers()
+    shares = [share for share, rank in zip(workers["garbage"], workers["rank"]) if rank == 1]
+    assert max(shares) > 0.2
+
+
 def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Path) -> None:
     with pytest.raises(tidegate.NotFoundError, match="is no run folder"):
         tidegate.Run(tmp_path)

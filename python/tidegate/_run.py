@@ -16,8 +16,9 @@ from .errors import NotFoundError, UnavailableError
 _OF_JOB = ("clock_slowest", "clock_fastest", "samples", "loss", "restarts", "seconds", "clocks_per_second",
            "samples_per_second")
 _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second", "computes", "calls", "waits",
-              "comes_last", "late_seconds")
-_OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "stopped", "starved", "disk_faults")
+              "credits", "garbage", "comes_last", "late_seconds", "stopped", "starved", "disk_faults", "memory")
+_OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "replica", "stopped", "starved", "disk_faults",
+             "memory")
 _OF_EVENT = ("process", "job", "rank", "clock", "cause")
 _VERSION = 1
 

@@ -9,7 +9,7 @@ import sys
 import weakref
 from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Union
 
-from . import _native
+from . import _garbage, _native
 from ._options import Optimizer, Segment, Uniform
 from ._rows import RowTable, bytes_of, dim_of, row_options_of
 from ._state import State
@@ -264,9 +264,8 @@ def await_place(*, copy: bool = True) -> None:
     that tries it, other threads (OpenBLAS puts its own away). What is drawn at random before, as the state of
     ``numpy.random``, is the same in all copies. Raises CancelledError (the launcher has ended).
     """
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()  # what is in a buffer would be in that of every copy
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()  # what is in a buffer would be in that of every copy
     os.environ.update(_native.await_place(copy))
 
 
@@ -278,6 +277,7 @@ def session() -> Session:
     TimedOutError, RefusedError.
     """
     await_place()
+    _garbage.watch()
     return Session(_native.Session.connect())
 
 

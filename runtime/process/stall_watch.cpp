@@ -70,6 +70,25 @@ std::optional<std::uint64_t> starved_ns_of_thread() noexcept {
   return read.ec == std::errc() ? std::optional(delay) : std::nullopt;
 }
 
+// "some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS", and a line "full".
+std::uint64_t pressure_ns_in(std::string_view text) noexcept {
+  const auto line = text.substr(0, text.find('\n'));
+  constexpr std::string_view name = "total=";
+  const auto at = line.find(name);
+  if (!line.starts_with("some ") || at == std::string_view::npos) return 0;
+  std::uint64_t microseconds = 0;
+  const auto* const begin = line.data() + at + name.size();
+  const auto read = std::from_chars(begin, line.data() + line.size(), microseconds);
+  return read.ec == std::errc() ? microseconds * 1000 : 0;
+}
+
+std::uint64_t memory_stalls_ns_of_host() noexcept {
+  const unique_fd file(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
+  char text[192];
+  const auto bytes = file ? ::read(file.get(), text, sizeof text) : -1;
+  return bytes <= 0 ? 0 : pressure_ns_in({text, static_cast<std::size_t>(bytes)});
+}
+
 std::uint64_t disk_faults_of_process() noexcept {
   rusage used{};
   if (::getrusage(RUSAGE_SELF, &used) != 0) return 0;

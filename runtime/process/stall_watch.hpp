@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/periodic_thread.hpp"
 
@@ -42,6 +43,14 @@ class stall_watch {
 // Returns for how long the calling thread has been ready to run without a processor, in
 // nanoseconds, since it began; nothing where the kernel does not say. Takes some microseconds.
 std::optional<std::uint64_t> starved_ns_of_thread() noexcept;
+
+// Returns for how long any process of this host has waited for memory, in nanoseconds since the
+// host was started: the kernel's pressure stall information ("some" of /proc/pressure/memory);
+// 0 where it does not say.
+std::uint64_t memory_stalls_ns_of_host() noexcept;
+
+// Returns the total of the line "some" in such text, in nanoseconds; 0: it has none.
+std::uint64_t pressure_ns_in(std::string_view text) noexcept;
 
 // Returns how many page faults of this process had to read a disk.
 std::uint64_t disk_faults_of_process() noexcept;

@@ -89,6 +89,28 @@ class Causes(TwoHostsTest):
             self.stop(run, f"shard-{shard}", draws.uniform(1, 1.5))
             self.expect(run, ("shard", shard, "stopped"))
 
+    def test_a_shard_whose_replica_is_late(self):
+        for draws in self.rounds():
+            shard = draws.randrange(2)
+            run = self.launch(self.yaml(slow={f"replica-{shard}": {"link_delay": f"{draws.randrange(60, 90)}ms"}}, replicas=1))
+            self.expect(run, ("shard", shard, "replica"))
+
+    def test_a_shard_whose_replica_is_stopped(self):
+        for draws in self.rounds():
+            shard = draws.randrange(2)
+            run = self.launch(self.yaml(clocks=200, replicas=1))
+            self.stop(run, f"replica-{shard}", draws.uniform(1.2, 1.6))
+            self.expect(run, ("shard", shard, "replica"))
+
+    def test_a_shard_whose_disk_is_slow(self):
+        for draws in self.rounds():
+            shard = draws.randrange(2)
+            run = self.launch(self.yaml(slow={f"shard-{shard}": {"disk_delay": f"{draws.randrange(800, 1200)}ms"}},
+                                        job={"checkpoint": {"every": "10 clocks"}}))
+            self.expect(run)
+            found = json.loads(self.tidegate("why", run.run_dir, "--json"))["late_checkpoint"]
+            self.assertEqual((found["writer"], found["shard"]), ("shard", shard), found)
+
     def test_a_worker_behind_a_narrow_link(self):
         for draws in self.rounds():
             link = self.two_hosts()
@@ -106,6 +128,7 @@ class Causes(TwoHostsTest):
         for _ in self.rounds():
             run = self.launch(self.yaml())
             self.expect(run)
+            self.assertNotIn("late_checkpoint", json.loads(self.tidegate("why", run.run_dir, "--json")))
 
 
 if __name__ == "__main__":

@@ -79,10 +79,26 @@ void draw_slowness(const scenario& of, std::uint64_t seed, cluster_plan& plan) {
                  .pick = chance.next(),
                  .from = calm_clocks + chance.below(3)};
   // A stop that is long ends the process, as one that hangs.
-  const bool stops =
-      slow.kind == slow_kind::worker_stopped || slow.kind == slow_kind::shard_stopped;
+  const bool stops = slow.kind == slow_kind::worker_stopped ||
+                     slow.kind == slow_kind::shard_stopped ||
+                     slow.kind == slow_kind::replica_stopped;
   slow.extra = stops ? chance.between(900 * millisecond, 1500 * millisecond)
                      : chance.between(takes / 2, 2 * takes);
+  const bool is_of_replica =
+      slow.kind == slow_kind::replica_link || slow.kind == slow_kind::replica_stopped;
+  if (is_of_replica) {
+    // Who overlaps its pushes waits for no replica that answers within the next clocks.
+    const auto shorter = takes / 3;
+    plan.scripts[0].compute_min = shorter - shorter / 50;
+    plan.scripts[0].compute_max = shorter + shorter / 50;
+    slow.from *= 2;
+    if (!stops) slow.extra = chance.between(3 * shorter, 4 * shorter);
+  }
+  if (slow.kind == slow_kind::shard_disk) {
+    // Some checkpoints that are due again before they are written.
+    slow.clocks = 12;
+    slow.extra = chance.between(4 * takes, 6 * takes);
+  }
   slow.within = chance.between<nanoseconds>(takes / 2, takes);
   plan.slow = slow;
 }

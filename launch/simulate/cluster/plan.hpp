@@ -132,6 +132,10 @@ enum class slow_kind : std::uint8_t {
   shard_link,
   shard_busy,  // so long with each clock's steps
   shard_stopped,
+  worker_collects,  // garbage, so much longer
+  replica_link,     // of what replicates a shard
+  replica_stopped,
+  shard_disk,  // a part of a checkpoint is written for so long
 };
 
 struct slow_plan {

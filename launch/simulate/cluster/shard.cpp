@@ -5,6 +5,7 @@
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/host_processes.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
+#include "launch/simulate/cluster/slowness.hpp"
 
 namespace tidegate::sim {
 
@@ -65,7 +66,10 @@ runtime::expected<policies::restore_source::folder> shard_process::open_folder(
 
 void shard_process::write_part(std::uint64_t token, const std::string&,
                                policies::file_writer file) {
-  step(token, std::make_shared<policies::file_writer>(std::move(file)));
+  auto writer = std::make_shared<policies::file_writer>(std::move(file));
+  const auto longer = world_.slow ? world_.slow->writes(id()) : 0;
+  if (longer == 0) return step(token, writer);
+  later(longer, [this, token, writer] { step(token, writer); });
 }
 
 void shard_process::step(std::uint64_t token,

@@ -31,12 +31,22 @@ cause cause_of(slow_kind kind) {
       return cause::stopped;
     case slow_kind::shard_busy:
       return cause::busy;
+    case slow_kind::worker_collects:
+      return cause::garbage;
+    case slow_kind::replica_link:
+    case slow_kind::replica_stopped:
+      return cause::replica;
     case slow_kind::worker_link:
     case slow_kind::shard_link:
+    case slow_kind::shard_disk:
     case slow_kind::none:
       break;
   }
   return cause::arrives;
+}
+
+bool is_of_replica(slow_kind kind) {
+  return kind == slow_kind::replica_link || kind == slow_kind::replica_stopped;
 }
 
 std::string text_of(const policies::held_up_by& of) {
@@ -59,13 +69,15 @@ slowness::slowness(world& where, const slow_plan& drawn)
 
 bool slowness::is_of_worker() const {
   return plan_.kind == slow_kind::worker_computes || plan_.kind == slow_kind::worker_link ||
-         plan_.kind == slow_kind::worker_stopped;
+         plan_.kind == slow_kind::worker_stopped || plan_.kind == slow_kind::worker_collects;
 }
 
 process_id slowness::slow_process() const {
+  const std::uint32_t member = is_of_replica(plan_.kind) ? 1 : 0;
   const auto name =
-      is_of_worker() ? "worker-" + world_.plan.spec.jobs[0].name + "-" + std::to_string(number_)
-                     : "shard-" + std::to_string(number_);
+      is_of_worker()
+          ? "worker-" + world_.plan.spec.jobs[0].name + "-" + std::to_string(number_)
+          : policies::name_of({number_, member}, world_.plan.spec.shards).to_string();
   for (const auto& [id, process] : world_.processes())
     if (process->name() == name) return id;
   return 0;
@@ -79,18 +91,31 @@ nanoseconds slowness::computes(std::uint32_t rank, std::uint64_t clock, nanoseco
   if (slowest >= plan_.from && !began_) begin();
   if (slowest >= end_clock && !ended_) end();
   if (slowest >= end_clock + clocks_until_told && !known_) known_ = world_.time.now();
-  const bool is_on = clock >= plan_.from && clock < end_clock;
-  return takes + (is_on && plan_.kind == slow_kind::worker_computes && rank == number_
-                      ? plan_.extra
-                      : 0);
+  return takes + (is_longer(rank, clock) ? plan_.extra : 0);
+}
+
+bool slowness::is_longer(std::uint32_t rank, std::uint64_t clock) const {
+  return rank == number_ && clock >= plan_.from && clock < plan_.from + plan_.clocks &&
+         (plan_.kind == slow_kind::worker_computes || plan_.kind == slow_kind::worker_collects);
+}
+
+nanoseconds slowness::collects(std::uint32_t rank, std::uint64_t clock) const {
+  return plan_.kind == slow_kind::worker_collects && is_longer(rank, clock) ? plan_.extra : 0;
+}
+
+nanoseconds slowness::writes(process_id shard) const {
+  const bool is_on = plan_.kind == slow_kind::shard_disk && began_ && !ended_;
+  return is_on && shard == slow_process() ? plan_.extra : 0;
 }
 
 void slowness::begin() {
   began_ = world_.time.now();
   world_.log.note(*began_, "plan", "something is slow from now on");
-  if (plan_.kind == slow_kind::worker_link || plan_.kind == slow_kind::shard_link)
+  if (plan_.kind == slow_kind::worker_link || plan_.kind == slow_kind::shard_link ||
+      plan_.kind == slow_kind::replica_link)
     world_.net.delay(slow_process(), plan_.extra);
-  if (plan_.kind == slow_kind::worker_stopped || plan_.kind == slow_kind::shard_stopped)
+  if (plan_.kind == slow_kind::worker_stopped || plan_.kind == slow_kind::shard_stopped ||
+      plan_.kind == slow_kind::replica_stopped)
     world_.time.after(plan_.within, [this] { stop(); });
 }
 
@@ -151,21 +176,51 @@ void slowness::note(const period& last) const {
             " last " + std::to_string(of.last) + " late " + std::to_string(of.late) + ";";
   for (const auto& [shard, of] : last.account.shards)
     text += " shard " + std::to_string(shard) + " last " + std::to_string(of.last) + " late " +
-            std::to_string(of.late) + " busy " + std::to_string(of.busy) + ";";
+            std::to_string(of.late) + " busy " + std::to_string(of.busy) + " replica " +
+            std::to_string(of.replica) + ";";
+  for (const auto& of : last.account.checkpoints)
+    text += " checkpoint of clock " + std::to_string(of.clock) + " in " +
+            std::to_string(of.seconds) + ", late " + std::to_string(of.late) + ", shard " +
+            std::to_string(of.shard) + " part " + std::to_string(of.part) + ";";
   world_.log.note(world_.time.now(), "launcher", text);
 }
 
-std::vector<policies::held_up_by> slowness::held_up(nanoseconds begin, nanoseconds end) const {
-  std::vector<policies::job_period> within;
+std::vector<policies::job_period> slowness::within(nanoseconds begin, nanoseconds end) const {
+  std::vector<policies::job_period> found;
   for (const auto& each : periods_)
-    if (each.end > begin && each.begin < end) within.push_back(each.account);
-  return policies::held_up(within);
+    if (each.end > begin && each.begin < end) found.push_back(each.account);
+  return found;
+}
+
+std::vector<policies::held_up_by> slowness::held_up(nanoseconds begin, nanoseconds end) const {
+  return policies::held_up(within(begin, end));
+}
+
+std::optional<policies::late_checkpoint> slowness::late_checkpoint(nanoseconds begin,
+                                                                   nanoseconds end) const {
+  return policies::late_checkpoint_in(within(begin, end));
 }
 
 void slowness::expect_nobody(nanoseconds begin, nanoseconds end) const {
   const auto all = held_up(begin, end);
   if (!all.empty())
     world_.check.fail("attribution", "nothing is slow, and it names " + text_of(all.front()));
+  if (const auto late = late_checkpoint(begin, end))
+    world_.check.fail("attribution", "nothing is slow, and it names a disk of shard " +
+                                         std::to_string(late->worst.shard));
+}
+
+void slowness::expect_the_disk() const {
+  const auto late = late_checkpoint(*began_, *known_ + known_within);
+  const auto all = held_up(*began_, *known_ + known_within);
+  if (!all.empty())
+    world_.check.fail("attribution", "a disk is slow, and it names " + text_of(all.front()));
+  if (!late || late->slow != policies::late_checkpoint::writer::shard ||
+      late->worst.shard != number_)
+    world_.check.fail("attribution",
+                      "slow is the disk of shard " + std::to_string(number_) + "; it names " +
+                          (late ? "that of shard " + std::to_string(late->worst.shard)
+                                : std::string("none")));
 }
 
 void slowness::expect_the_cause() const {
@@ -191,6 +246,7 @@ void slowness::judge() {
   const auto last = world_.time.now();
   if (plan_.kind == slow_kind::none) return expect_nobody(first, last);
   expect_nobody(first, began_ ? *began_ - period_least : first);
+  if (plan_.kind == slow_kind::shard_disk) return expect_the_disk();
   expect_the_cause();
 }
 

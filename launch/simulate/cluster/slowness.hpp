@@ -12,6 +12,7 @@
 #include "launch/simulate/cluster/plan.hpp"
 #include "launch/simulate/cluster/schedule.hpp"
 #include "policies/attribution/attribution.hpp"
+#include "policies/attribution/late_checkpoint.hpp"
 
 namespace tidegate::sim {
 
@@ -25,6 +26,10 @@ class slowness {
   // A worker begins to compute, for so long if nothing is slow. Returns for how long it does.
   // What is slow begins and ends while all workers compute, so that all see the same of it.
   nanoseconds computes(std::uint32_t rank, std::uint64_t clock, nanoseconds takes);
+  // Of that, the collector of garbage of its language.
+  nanoseconds collects(std::uint32_t rank, std::uint64_t clock) const;
+  // A shard has a part of a checkpoint to write. Returns how much longer it takes.
+  nanoseconds writes(process_id shard) const;
   // A shard makes a step. Returns for how long it is busy with it.
   nanoseconds steps(process_id shard, std::uint64_t clock);
   // Tells the checker where somebody else is named, or for another reason.
@@ -43,10 +48,15 @@ class slowness {
   void end();
   void stop() const;
   bool is_of_worker() const;
+  bool is_longer(std::uint32_t rank, std::uint64_t clock) const;
   process_id slow_process() const;
   // Of periods that overlap with this stretch of time.
   std::vector<policies::held_up_by> held_up(nanoseconds begin, nanoseconds end) const;
+  std::optional<policies::late_checkpoint> late_checkpoint(nanoseconds begin,
+                                                           nanoseconds end) const;
+  std::vector<policies::job_period> within(nanoseconds begin, nanoseconds end) const;
   void expect_nobody(nanoseconds begin, nanoseconds end) const;
+  void expect_the_disk() const;
   void expect_the_cause() const;
 
   world& world_;

@@ -122,7 +122,10 @@ void worker::compute() {
   if (script_.slow_rank % spec_.workers == rank_) takes *= script_.slow_factor;
   if (script_.pause > 0 && world_.chance.chance(script_.pause))
     takes += world_.chance.between<nanoseconds>(0, script_.pause_max);
-  if (world_.slow) takes = world_.slow->computes(rank_, clock_, takes);
+  if (world_.slow) {
+    takes = world_.slow->computes(rank_, clock_, takes);
+    times_.collected_garbage(world_.slow->collects(rank_, clock_));
+  }
   const auto began = local_now();
   later(takes, [this, began] {
     times_.computed(local_now() - began);

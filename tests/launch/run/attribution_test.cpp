@@ -169,5 +169,30 @@ TEST(attribution, passes_over_what_is_no_line_of_the_job) {
   EXPECT_THAT(attribute(newer, "mlp").error().message(), HasSubstr("version 2"));
 }
 
+TEST(attribution, a_disk_that_is_slow_at_checkpoints) {
+  auto late = second(20);
+  late.rates.checkpoint = {.count = 1,
+                           .late_ns = 400'000'000,
+                           .clock = 10,
+                           .round_ns = 3'000'000'000,
+                           .shard = 1,
+                           .part_ns = 2'500'000'000,
+                           .part_bytes = 3'000'000,
+                           .others_ns = 100'000'000,
+                           .manifest_ns = 0};
+  const auto found = of(late.line());
+  ASSERT_TRUE(found.checkpoint);
+  const auto text = attribution_text(found);
+  EXPECT_THAT(text, HasSubstr("nobody held it up"));
+  EXPECT_THAT(text, HasSubstr("checkpoints come late, by 0.4 s in all: that of clock 10 took "
+                              "3.0 s; shard 1 wrote 2.9 MiB for 2.5 s, another 0.1 s at "
+                              "most: its disk, or the store\n"));
+  const auto all = nlohmann::json::parse(attribution_json(found));
+  EXPECT_EQ(all["late_checkpoint"]["writer"], "shard");
+  EXPECT_EQ(all["late_checkpoint"]["shard"], 1);
+  late.rates.checkpoint->late_ns = 0;
+  EXPECT_FALSE(of(late.line()).checkpoint);
+}
+
 }  // namespace
 }  // namespace tidegate::launch

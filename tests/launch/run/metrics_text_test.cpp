@@ -92,12 +92,16 @@ TEST(metrics_text, says_nothing_where_nothing_is_known) {
   EXPECT_THAT(text, Not(HasSubstr("tidegate_worker_seconds_total{job=\"mlp\",rank=\"0\"")));
   EXPECT_THAT(text, Not(HasSubstr("tidegate_loss{"))) << "nobody has reported one";
   EXPECT_THAT(text, Not(HasSubstr("tidegate_checkpoint_clock{")));
+  EXPECT_THAT(text, Not(HasSubstr("tidegate_checkpoint_seconds{")));
   job.samples = 1;
   job.checkpoints = 1;
+  job.checkpointing = {.count = 1, .late_ns = 250'000'000, .part_ns = 500'000'000};
   job.changes = {{.rank = 1, .clock = 7, .joins = false}};
   text = metrics_text(run, exposition_format::prometheus);
   EXPECT_THAT(text, HasSubstr("tidegate_loss{job=\"mlp\"} 0.5\n"));
   EXPECT_THAT(text, HasSubstr("tidegate_checkpoint_clock{job=\"mlp\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("tidegate_checkpoint_late_seconds_total{job=\"mlp\"} 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("tidegate_checkpoint_seconds{job=\"mlp\",part=\"shard\"} 0.5\n"));
   EXPECT_THAT(text, Not(HasSubstr("rank=\"1\""))) << "it has left";
   job.metrics["loss"] = 0.125;
   EXPECT_THAT(metrics_text(run, exposition_format::prometheus),

@@ -113,6 +113,53 @@ TEST(attribution, a_worker_whose_memory_is_on_a_disk) {
   EXPECT_NEAR(swapped.only().own_seconds, 1000, 1e-6);
 }
 
+TEST(attribution, a_worker_whose_language_collects_garbage) {
+  auto slow = second().late(1);
+  for (auto& each : slow.rates.workers) each.garbage = 0.1;
+  EXPECT_EQ(slow.only().because, cause::computes) << "all do alike";
+  slow.worker(1).garbage = 0.4;
+  EXPECT_EQ(slow.only().because, cause::garbage);
+  EXPECT_NEAR(slow.only().own_seconds, 0.02, 1e-9);
+  EXPECT_NEAR(slow.only().others_seconds, 0.005, 1e-9);
+}
+
+TEST(attribution, a_worker_whose_host_is_short_of_memory) {
+  auto slow = second().late(1);
+  for (auto& each : slow.rates.workers) each.pressure.memory = 0.4;
+  EXPECT_EQ(slow.only().because, cause::computes) << "all are on that host";
+  for (auto& each : slow.rates.workers) each.pressure.memory = each.rank == 1 ? 0.4 : 0;
+  EXPECT_EQ(slow.only().because, cause::memory);
+}
+
+TEST(attribution, a_shard_whose_replica_is_slow) {
+  auto slow = second().late_shard(1);
+  for (auto& each : slow.rates.shards) each.replica = 0.3;
+  EXPECT_EQ(slow.only().because, cause::arrives) << "both wait alike";
+  slow.shard(1).replica = 0.8;
+  EXPECT_EQ(slow.only().because, cause::replica);
+  EXPECT_NEAR(slow.only().own_seconds, 0.04, 1e-9);
+  slow.shard(1).pressure.stopped = 0.4;
+  EXPECT_EQ(slow.only().because, cause::stopped) << "it waits for long as it is stopped itself";
+}
+
+TEST(attribution, a_worker_is_not_late_for_its_link_beside_a_slow_replica) {
+  auto slow = second().late_shard(1);
+  slow.shard(1).replica = 0.8;
+  slow.worker(2).comes_last = 1;
+  slow.worker(2).late = 0.5;
+  EXPECT_EQ(slow.only().kind, party::shard);
+}
+
+TEST(attribution, a_shard_alone_whose_replica_is_slow) {
+  auto slow = second().late_shard(0);
+  slow.rates.shards.resize(1);
+  slow.rates.shards[0].answers_last = slow.rates.shards[0].late_seconds = 0;
+  slow.rates.shards[0].replica = 0.4;
+  EXPECT_TRUE(slow.held_up().empty());
+  slow.rates.shards[0].replica = 0.6;
+  EXPECT_EQ(slow.only().because, cause::replica);
+}
+
 TEST(attribution, a_worker_whose_calls_take_longer) {
   auto slow = second().late(3);
   slow.worker(3).computes = 0.5;

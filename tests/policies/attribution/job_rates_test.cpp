@@ -109,6 +109,7 @@ std::vector<shard_times> shards_at(std::uint64_t seconds) {
   return {{.elapsed_ns = ns, .busy_ns = ns / 10},
           {.elapsed_ns = ns,
            .busy_ns = ns / 2,
+           .replica_ns = ns / 8,
            .pressure = {.stopped_ns = ns / 4, .starved_ns = ns / 5, .disk_faults = seconds}}};
 }
 
@@ -125,9 +126,26 @@ TEST(rate_window, shards_as_workers_and_they_themselves_see_them) {
   EXPECT_NEAR(slow.answers_last, 0.5, 1e-9);
   EXPECT_NEAR(slow.late_seconds, 0.003, 1e-9);
   EXPECT_NEAR(slow.busy, 0.5, 1e-9);
+  EXPECT_NEAR(slow.replica, 0.125, 1e-9);
   EXPECT_NEAR(slow.pressure.stopped, 0.25, 1e-9);
   EXPECT_NEAR(slow.pressure.starved, 0.2, 1e-9);
   EXPECT_NEAR(slow.pressure.disk_faults, 1, 1e-9);
+}
+
+TEST(rate_window, a_checkpoint_that_has_become_durable) {
+  rate_window window;
+  auto job = with_answers(100);
+  job.checkpointing = {.count = 1, .late_ns = 5, .clock = 90};
+  window.add(second, job, shards_at(1));
+  window.add(2 * second, job, shards_at(2));
+  EXPECT_FALSE(window.rates().checkpoint) << "the first was before";
+  job.checkpointing = {.count = 3, .late_ns = 12, .clock = 150, .part_ns = 7};
+  window.add(3 * second, job, shards_at(3));
+  const auto found = window.rates().checkpoint;
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->clock, 150U);
+  EXPECT_EQ(found->late_ns, 7U);
+  EXPECT_EQ(found->part_ns, 7U);
 }
 
 TEST(rate_window, a_shard_that_came_anew_counts_from_then_on) {
@@ -146,10 +164,14 @@ TEST(rate_window, pressure_on_workers) {
   window.add(0, job, no_shards);
   job = at_clock(200);
   job.members[0].times.credit_ns = 100'000'000;
-  job.members[0].times.pressure = {.stopped_ns = 500'000'000, .disk_faults = 7};
+  job.members[0].times.garbage_ns = 200'000'000;
+  job.members[0].times.pressure = {
+      .stopped_ns = 500'000'000, .disk_faults = 7, .memory_ns = 50'000'000};
   window.add(second, job, no_shards);
   const auto rates = window.rates();
   EXPECT_NEAR(rates.workers[0].credits, 0.1, 1e-9);
+  EXPECT_NEAR(rates.workers[0].garbage, 0.2, 1e-9);
+  EXPECT_NEAR(rates.workers[0].pressure.memory, 0.05, 1e-9);
   EXPECT_NEAR(rates.workers[0].pressure.stopped, 0.5, 1e-9);
   EXPECT_NEAR(rates.workers[0].pressure.disk_faults, 7, 1e-9);
   EXPECT_EQ(rates.workers[1].pressure.stopped, 0);

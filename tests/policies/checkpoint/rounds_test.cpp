@@ -282,5 +282,25 @@ TEST_F(checkpoint_rounds_test, the_last_one_waits_for_shards_that_still_write) {
   EXPECT_EQ(all<effects::ask>(out)[0].clock, clock_vector::infinity);
 }
 
+TEST_F(checkpoint_rounds_test, a_round_is_overdue_when_the_next_clock_has_come) {
+  EXPECT_FALSE(rounds.is_overdue(second)) << "none is under way";
+  advance(3);
+  begin(1);
+  advance(19);
+  EXPECT_FALSE(rounds.is_overdue(second));
+  advance(20);
+  EXPECT_TRUE(rounds.is_overdue(second));
+}
+
+TEST(checkpoint_rounds, a_round_by_time_is_overdue_when_the_next_should_have_begun) {
+  checkpoint_rounds rounds{checkpoint_spec{.every_clocks = 0, .every_ms = 2000, .keep = 3}};
+  effects out;
+  EXPECT_FALSE(rounds.advanced(second, 1));
+  EXPECT_TRUE(rounds.advanced(3 * second, 2));
+  rounds.begin(3 * second, two, out);
+  EXPECT_FALSE(rounds.is_overdue(4 * second));
+  EXPECT_TRUE(rounds.is_overdue(5 * second));
+}
+
 }  // namespace
 }  // namespace tidegate::policies

@@ -1,6 +1,8 @@
 // Jobs from their beginning to their end, as scripts: what happens, and each effect of it.
 #include "tests/policies/coordinator/scenario.hpp"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 namespace tidegate::policies {
@@ -96,7 +98,14 @@ TEST(coordinator_scenarios, a_checkpoint_is_begun_copied_and_written) {
               ElementsAre("write manifest e0001-00000001 of j: clock 10, tables w, parts of "
                           "shards 0 1, keep 2"));
   EXPECT_THAT(run.manifest_is_written(), ElementsAre("record job/j"));
-  EXPECT_EQ(run.core().status(1, 0).jobs[0].checkpoint_clock, 10U);
+  const auto status = run.core().status(1, 0);
+  EXPECT_EQ(status.jobs[0].checkpoint_clock, 10U);
+  EXPECT_EQ(status.jobs[0].checkpointing.count, 1U);
+  EXPECT_EQ(status.jobs[0].checkpointing.clock, 10U);
+  const auto told = std::ranges::find(status.events, "checkpoint", &cluster_event::subject);
+  ASSERT_NE(told, status.events.end());
+  EXPECT_EQ(told->about.job, "j");
+  EXPECT_EQ(told->about.clock, 10U);
 }
 
 TEST(coordinator_scenarios,

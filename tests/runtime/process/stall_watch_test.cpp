@@ -88,11 +88,22 @@ TEST(stall_watch, a_forked_child_reads_its_own_count) {
 
 TEST(stall_watch, what_the_kernel_counts_does_not_go_back) {
   const auto starved = starved_ns_of_thread();
+  const auto stalls = memory_stalls_ns_of_host();
+  EXPECT_GE(memory_stalls_ns_of_host(), stalls);
   const auto faults = disk_faults_of_process();
   ASSERT_TRUE(starved.has_value());
   std::thread([] { EXPECT_TRUE(starved_ns_of_thread().has_value()); }).join();
   EXPECT_GE(starved_ns_of_thread(), starved);
   EXPECT_GE(disk_faults_of_process(), faults);
+}
+
+TEST(memory_pressure, is_read_of_the_kernels_text) {
+  EXPECT_EQ(pressure_ns_in("some avg10=0.12 avg60=0.00 avg300=0.00 total=1234\n"
+                           "full avg10=0.00 avg60=0.00 avg300=0.00 total=99\n"),
+            1'234'000U);
+  EXPECT_EQ(pressure_ns_in("some avg10=0.00 total="), 0U);
+  EXPECT_EQ(pressure_ns_in("full total=99\nsome total=1"), 0U) << "the order is the kernel's";
+  EXPECT_EQ(pressure_ns_in(""), 0U);
 }
 
 }  // namespace
