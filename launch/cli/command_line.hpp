@@ -27,6 +27,7 @@ enum class command_kind : std::uint8_t {
   top,
   why,
   trace,
+  clocks,
   view,
   logs,
   list_runs,
@@ -45,7 +46,7 @@ struct command_line {
   std::string file;   // the cluster file; export and those below it: the run folder; ls: a
                       // folder of runs
   std::vector<std::string> sets;    // --set, in order
-  bool json = false;                // plan, status, why, ls
+  bool json = false;                // plan, status, why, clocks, ls
   std::string engine;               // plan: another than the file's; empty: the file's
   std::uint32_t nodes = 0;          // plan, submit: of the engine; 0: the file's hosts
   std::string run_dir;              // launch, submit: empty for the default; nodes: required
@@ -60,7 +61,7 @@ struct command_line {
   bool dry_run = false;             // submit
   std::uint32_t index = 0;          // node shard, node replica, node aggregator
   std::string job;            // node aggregator; export, scale, cancel: empty for the only one;
-                              // why: for all
+                              // why, clocks: for all
   std::uint32_t workers = 0;  // scale; 0: as many as there are
   std::uint32_t shards = 0;   // scale; likewise
   std::string output;         // export, trace; launch --trace: empty for none
@@ -68,7 +69,7 @@ struct command_line {
   std::string checkpoint;     // export: empty for the newest
   std::optional<std::uint64_t> since;        // export: a clock
   std::optional<std::uint64_t> clock;        // why
-  std::optional<clock_range> clocks;         // trace
+  std::optional<clock_range> clocks;         // trace, clocks
   std::optional<std::uint64_t> last_clocks;  // why
   std::string process;                       // logs: empty for all
   std::optional<std::uint64_t> lines;        // logs: of each, of the last

@@ -93,7 +93,7 @@ void add_why(adder& add, command_line& into) {
   add("last", number("--last", into.last_clocks), "");
 }
 
-void add_trace(adder& add, command_line& into) {
+void add_clocks(adder& add, command_line& into) {
   const auto set_clocks = [&into](const std::string& text) {
     const auto dots = text.find("..");
     const auto first = parse_unsigned(text.substr(0, dots));
@@ -105,6 +105,10 @@ void add_trace(adder& add, command_line& into) {
     into.clocks = clock_range{.first = *first, .last = *last};
   };
   add("clocks", options::value<std::string>()->notifier(set_clocks), "");
+}
+
+void add_trace(adder& add, command_line& into) {
+  add_clocks(add, into);
   add("output,o", options::value<std::string>()->notifier([&into](const std::string& path) {
     if (path.empty()) throw options::error("--output ''; allowed: a path");
     into.output = path;
@@ -173,6 +177,11 @@ options::options_description options_of(command_kind kind, command_line& into) {
       break;
     case command_kind::trace:
       add_trace(add, into);
+      break;
+    case command_kind::clocks:
+      add_clocks(add, into);
+      add("job", options::value(&into.job), "");
+      add("json", options::bool_switch(&into.json), "");
       break;
     case command_kind::view:
       add_view(add, into);

@@ -34,6 +34,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       say which worker or shard a job waits for, and why
   tidegate trace RUN_DIR [--clocks A..B] [-o FILE]
       write what each process did lately, moment by moment, as a trace
+  tidegate clocks RUN_DIR [--clocks A..B] [--job JOB] [--json]
+      show what happened in each of the last clocks, one by one
   tidegate view RUN_DIR [--address ADDRESS:PORT]
       show a run in a browser, while it goes on or after it
   tidegate logs RUN_DIR [PROCESS] [-f]
@@ -297,6 +299,22 @@ writes them down itself; of a run that has ended the newest of these files is sh
 Exit codes: 0 it is written; 1 there is nothing to write, or no room; 2 bad usage.
 )";
 
+constexpr const char* clocks =
+    R"(tidegate clocks RUN_DIR [--clocks A..B] [--job JOB] [--json]
+
+Prints a row for each of the last clocks of each job: how long it took, which worker pushed last and by how
+much, where the time of that worker went and that of the others (the median), and which shard answered last.
+It shows what `tidegate trace` shows, clock by clock, of the same spans: a run that goes on is asked for them,
+and one that has ended has left them when a job failed or hung, or with launch --trace FILE.
+
+  --clocks A..B      of these clocks, both included; of a run that is not there yet it waits for them;
+                     without it the last 20, or with --json all
+  --job JOB          of this job alone
+  --json             a line of JSON for each clock, with all workers; docs/observing.md
+
+Exit codes: 0 it is shown; 1 nothing is known; 2 bad usage.
+)";
+
 constexpr const char* view = R"(tidegate view RUN_DIR [--address ADDRESS:PORT]
 
 Prints where a browser finds a page of the run, and answers there until Ctrl-C: how its jobs go on or went,
@@ -335,6 +353,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "ls") return list;
   if (topic == "why") return why;
   if (topic == "trace") return trace;
+  if (topic == "clocks") return clocks;
   if (topic == "view") return view;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();

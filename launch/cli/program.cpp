@@ -5,6 +5,7 @@
 #include "launch/agents/engine.hpp"
 #include "launch/agents/host_main.hpp"
 #include "launch/cli/cancel.hpp"
+#include "launch/cli/clocks.hpp"
 #include "launch/cli/command_line.hpp"
 #include "launch/cli/export_model.hpp"
 #include "launch/cli/list_runs.hpp"
@@ -170,6 +171,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(explain(*line));
     case command_kind::trace:
       return exit_with(trace_run(*line));
+    case command_kind::clocks:
+      return exit_with(show_clocks(*line));
     case command_kind::view:
       return exit_with(view_run(line->file, line->address));
     case command_kind::launch:

@@ -12,6 +12,7 @@
 
 #include "launch/trace/event_writer.hpp"
 #include "launch/trace/span_names.hpp"
+#include "launch/trace/traced_process.hpp"
 
 namespace tidegate::launch {
 

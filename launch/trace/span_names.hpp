@@ -10,13 +10,6 @@
 
 namespace tidegate::launch {
 
-// The spans of an incarnation of a process, in order of time.
-struct traced_process {
-  std::string title;
-  std::string writer;
-  std::vector<runtime::trace_span> spans;
-};
-
 std::string_view slice_name(const runtime::trace_span& of);
 
 // Returns true for a call that pushes.

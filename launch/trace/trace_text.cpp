@@ -8,6 +8,7 @@
 #include "launch/trace/event_writer.hpp"
 #include "launch/trace/push_arrows.hpp"
 #include "launch/trace/span_names.hpp"
+#include "launch/trace/traced_process.hpp"
 
 namespace tidegate::launch {
 
@@ -18,34 +19,6 @@ using runtime::trace_span;
 
 // Shorter pauses between calls of a program are not worth a bar.
 constexpr std::int64_t computing_least_ns = 5'000;
-
-// Waits have the clock of the call before them.
-void add_clocks_of_waits(std::vector<trace_span>& spans) {
-  const auto first = std::ranges::find(spans, span_kind::call, &trace_span::kind);
-  auto clock = first == spans.end() ? 0 : first->clock;
-  for (auto& span : spans) {
-    if (span.kind == span_kind::call) clock = span.clock;
-    if (span.kind == span_kind::wait) span.clock = clock;
-  }
-}
-
-std::vector<traced_process> sorted(const std::vector<process_spans>& all) {
-  std::map<std::pair<std::string, std::uint32_t>, traced_process> by_name;
-  for (const auto& of : all) {
-    auto& into = by_name[{of.writer, of.incarnation}];
-    into.writer = of.writer;
-    into.title = of.writer + (of.incarnation > 1 ? "/" + std::to_string(of.incarnation) : "") +
-                 (of.host.empty() ? "" : " on " + of.host);
-    into.spans.insert(into.spans.end(), of.spans.begin(), of.spans.end());
-  }
-  std::vector<traced_process> processes;
-  for (auto& [key, process] : by_name) {
-    std::ranges::stable_sort(process.spans, {}, &trace_span::begin_ns);
-    if (is_of(process.writer, "worker")) add_clocks_of_waits(process.spans);
-    processes.push_back(std::move(process));
-  }
-  return processes;
-}
 
 void keep_only(const clock_range& clocks, std::vector<traced_process>& processes) {
   for (auto& process : processes)
@@ -95,8 +68,7 @@ void count(const traced_process& process, trace_summary& into) {
   into.spans += process.spans.size();
   into.processes += process.spans.empty() ? 0 : 1;
   if (!is_of(process.writer, "worker")) return;
-  const auto from = std::string_view("worker-").size();
-  const auto job = process.writer.substr(from, process.writer.rfind('-') - from);
+  const auto job = job_of(process.writer);
   for (const auto& span : process.spans) {
     if (span.kind != span_kind::call) continue;
     const auto [at, is_new] = into.clocks.try_emplace(job, clock_range{span.clock, span.clock});
@@ -109,7 +81,7 @@ void count(const traced_process& process, trace_summary& into) {
 
 std::pair<std::string, trace_summary> trace_text(const std::vector<process_spans>& of,
                                                  const std::optional<clock_range>& clocks) {
-  auto processes = sorted(of);
+  auto processes = traced_processes(of);
   trace_summary summary;
   if (clocks) keep_only(*clocks, processes);
   auto begin_ns = std::numeric_limits<std::int64_t>::max();

@@ -19,6 +19,8 @@ _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second",
               "credits", "garbage", "comes_last", "late_seconds", "stopped", "starved", "disk_faults", "memory")
 _OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "replica", "stopped", "starved", "disk_faults",
              "memory")
+_OF_CLOCK = ("incarnation", "began_ns", "pushed_ns", "ended_ns", "computes_seconds", "calls_seconds", "waits_seconds",
+             "late_seconds", "last_shard", "shard_late_seconds")
 _OF_EVENT = ("process", "job", "rank", "clock", "cause")
 _VERSION = 1
 
@@ -68,6 +70,17 @@ class Run:
         names = ("time", "job", "shard", *_OF_SHARD)
         return _columns(names, ((_time(line), line["job"], shard["shard"], *(shard.get(name) for name in _OF_SHARD))
                                 for line in self._metrics() for shard in line.get("shards", ())))
+
+    def clocks(self, first: Optional[int] = None, last: Optional[int] = None) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each clock and worker, of clocks that the processes still remember, or `first` to `last`:
+        what ``tidegate clocks --json`` says. Of a run that goes on it waits for `last`.
+
+        Raises UnavailableError if nothing is known of them, as of most runs that have ended.
+        """
+        wanted = [] if first is None else ["--clocks", f"{first}..{first if last is None else last}"]
+        names = ("job", "clock", "rank", *_OF_CLOCK)
+        return _columns(names, ((line["job"], line["clock"], worker["rank"], *(worker.get(name) for name in _OF_CLOCK))
+                                for line in self._ask("clocks", *wanted) for worker in line["workers"]))
 
     def events(self) -> "dict[str, list[Any]]":
         """Returns columns with a row for each event: ``time``, ``kind``, ``detail``, and ``process``, ``job``, ``rank``, ``clock``

@@ -115,6 +115,32 @@ class Trace(TwoHostsTest):
         run.wait(30)
         self.assertFalse((run.run_dir / "spans-hang.jsonl").exists())
 
+    def test_each_clock_of_a_run_and_of_one_that_has_ended(self):
+        slow = json.loads(self.yaml(["workload", 100000, 5000, "exchange"], workers=3))
+        run = self.launch(json.dumps({**slow, "faults": {"slow": {"worker-job-1": {"factor": 5}}}}))
+        self.reaches(run, 1)
+        done = self.tidegate("clocks", run.run_dir, "--clocks", "50..59", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        clocks = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([each["clock"] for each in clocks], list(range(50, 60)))
+        for clock in clocks:
+            self.assertEqual([worker["rank"] for worker in clock["workers"]], [0, 1, 2])
+            for worker in clock["workers"]:
+                whole = (worker["ended_ns"] - worker["began_ns"]) / 1e9
+                self.assertAlmostEqual(whole, sum(worker[part + "_seconds"] for part in ("computes", "calls", "waits")), places=4)
+                self.assertLess(worker["began_ns"], worker["pushed_ns"])
+                self.assertIn(worker["last_shard"], (0, 1))
+        self.assertGreaterEqual(sum(clock["last"] == 1 for clock in clocks), 8, clocks)
+        table = self.tidegate("clocks", run.run_dir).stdout.splitlines()
+        self.assertEqual(len(table), 22, table)
+        self.assertEqual(table[1].split()[:4], ["clock", "took", "last", "late"])
+        run.process.send_signal(signal.SIGINT)
+        run.wait(30)
+        again = self.tidegate("clocks", run.run_dir, "--clocks", "55")
+        self.assertEqual(again.stdout.splitlines()[-1].split()[0], "55", again.stderr)
+        self.assertIn("nothing of these clocks is there", self.tidegate("clocks", run.run_dir, "--clocks", "99999").stderr)
+        self.assertIn("is no run folder", self.tidegate("clocks", run.folder).stderr)
+
     def test_a_job_that_fails(self):
         run = self.launch(self.yaml(["nan", 40]))
         self.assertEqual(run.wait(30), 1, run.account())

@@ -96,7 +96,7 @@ PROJECT = {
     # What answers HTTP requests of a run, and posts its metrics, and `tidegate top`.
     "launch/monitor": [BASE, "runtime/objects", "launch/text"],
     # What processes did, moment by moment, for viewers of traces.
-    "launch/trace": [BASE, "launch/text"],
+    "launch/trace": [BASE, "policies/model", "launch/text"],
     "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
     "launch/page": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/plan", "launch/processes", "launch/monitor", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.

@@ -172,6 +172,12 @@ TEST(command_line, trace) {
     EXPECT_THAT(reply_code_of({"trace", "x", "--clocks", text}),
                 HasSubstr("allowed: a clock, or two as 100..120"));
   EXPECT_EQ(parse_command_line({"launch", "f", "--trace", "t"})->output, "t");
+  const auto clocks =
+      parse_command_line({"clocks", "runs/x", "--clocks", "3..4", "--job", "mlp", "--json"});
+  ASSERT_TRUE(clocks);
+  EXPECT_EQ(clocks->kind, command_kind::clocks);
+  EXPECT_EQ(clocks->clocks->last, 4U);
+  EXPECT_TRUE(clocks->json && clocks->job == "mlp");
 }
 
 TEST(command_line, why) {

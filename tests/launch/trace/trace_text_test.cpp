@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/frame_header.hpp"
+#include "tests/launch/trace/noted_span.hpp"
 
 namespace tidegate::launch {
 namespace {
@@ -17,21 +18,6 @@ using runtime::frame_kind;
 using runtime::span_kind;
 using runtime::trace_span;
 using runtime::traced_call;
-
-constexpr std::uint64_t job = 77;
-constexpr std::int64_t start = 1'700'000'000'000'000'000;
-
-template <class Detail>
-trace_span span(std::int64_t begin, std::int64_t end, span_kind kind, Detail detail,
-                std::uint64_t clock, std::uint32_t peer = 0) {
-  return {.begin_ns = start + begin,
-          .end_ns = start + end,
-          .job = job,
-          .clock = clock,
-          .peer = peer,
-          .kind = kind,
-          .detail = static_cast<std::uint8_t>(detail)};
-}
 
 // Clock 5 and the beginning of clock 6, of rank 1 with shard 0.
 std::vector<process_spans> a_push() {

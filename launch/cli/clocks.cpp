@@ -1,0 +1,51 @@
+#include "launch/cli/clocks.hpp"
+
+#include <fstream>
+#include <iostream>
+
+#include "launch/cli/run_spans.hpp"
+#include "launch/text/printable.hpp"
+#include "launch/trace/clock_text.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// Without --clocks people see so many of the last of each job.
+constexpr std::size_t rows_shown = 20;
+
+exit_code not_shown(const std::string& why) {
+  std::cerr << "tidegate clocks: " << why << "\n";
+  return exit_code::job_failed;
+}
+
+void keep_last(std::vector<clock_record>& records) {
+  std::map<std::string, std::size_t> left;
+  for (const auto& record : records) ++left[record.job];
+  std::erase_if(records,
+                [&](const clock_record& record) { return left[record.job]-- > rows_shown; });
+}
+
+}  // namespace
+
+exit_code show_clocks(const command_line& line) {
+  const auto spans = find_spans(line, "clocks");
+  if (!spans) return not_shown(spans.error().message());
+  std::ifstream from(*spans);
+  const auto file = read_spans(from);
+  if (!file) return not_shown(*spans + ", " + file.error().message());
+  auto records = clock_records(file->processes, line.clocks);
+  if (!line.job.empty())
+    std::erase_if(records, [&](const clock_record& record) { return record.job != line.job; });
+  if (records.empty()) return not_shown(no_spans_text(line));
+  if (line.json) {
+    std::cout << clocks_json(records);
+    return exit_code::done;
+  }
+  if (!line.clocks) keep_last(records);
+  if (!file->cause.empty()) std::cout << printable(file->cause) << "\n";
+  std::cout << clocks_table(records);
+  return exit_code::done;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,120 @@
+// Spans of processes say of each clock where the time of its workers went, and who came last.
+#include "launch/trace/clock_records.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "launch/trace/clock_text.hpp"
+#include "runtime/base/frame_header.hpp"
+#include "tests/launch/trace/noted_span.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+using runtime::frame_kind;
+using runtime::span_kind;
+using runtime::traced_call;
+using testing::HasSubstr;
+
+constexpr std::int64_t ms = 1'000'000;
+
+// Clocks 4 to 6 of 100 ms each. Both workers compute until their exchange, which takes 2 ms,
+// and wait for the rest; the answer of shard 1 comes 1 ms after that of shard 0.
+process_spans worker(std::uint32_t rank, std::int64_t computes) {
+  process_spans of{.writer = "worker-mlp-" + std::to_string(rank)};
+  for (std::uint64_t clock = 4; clock <= 6; ++clock) {
+    const auto begin = 100 * static_cast<std::int64_t>(clock);
+    const auto called = begin + computes;
+    of.spans.push_back(
+        span(called * ms, (called + 2) * ms, span_kind::call, traced_call::exchange, clock));
+    of.spans.push_back(span((called + 2) * ms, (begin + 100) * ms, span_kind::wait, 0, 0));
+    for (std::uint32_t shard = 0; shard < 2; ++shard)
+      of.spans.push_back(span((begin + 98 + shard) * ms, (begin + 98 + shard) * ms,
+                              span_kind::answer, frame_kind::pull_reply, clock + 1, shard));
+  }
+  return of;
+}
+
+// Frames of the two come `late` apart, the second's last.
+process_spans shard(std::uint32_t number, std::int64_t late, const std::string& of = "shard-") {
+  process_spans process{.writer = of + std::to_string(number)};
+  for (std::uint64_t clock = 4; clock <= 6; ++clock) {
+    const auto begin = 100 * static_cast<std::int64_t>(clock);
+    process.spans.push_back(span((begin + 31) * ms, (begin + 32) * ms, span_kind::frame,
+                                 frame_kind::push, clock, 0));
+    process.spans.push_back(span((begin + 31 + late) * ms, (begin + 32 + late) * ms,
+                                 span_kind::frame, frame_kind::push, clock, 1));
+  }
+  return process;
+}
+
+std::vector<process_spans> cluster() {
+  return {worker(0, 30), worker(1, 80), shard(0, 50), shard(1, 48)};
+}
+
+TEST(clock_records, say_where_the_time_went_and_who_came_last) {
+  const auto records = clock_records(cluster(), {});
+  ASSERT_EQ(records.size(), 2U) << "of clock 4 nobody knows when it began";
+  EXPECT_EQ(records[0].job, "mlp");
+  EXPECT_EQ(records[0].clock, 5U);
+  const auto& slow = records[0].workers.at(1);
+  EXPECT_EQ(slow.began_ns, start + 500 * ms);
+  EXPECT_EQ(slow.pushed_ns, start + 580 * ms);
+  EXPECT_EQ(slow.ended_ns, start + 600 * ms);
+  EXPECT_EQ(slow.compute_ns(), 80U * ms);
+  EXPECT_EQ(slow.call_ns, 2U * ms);
+  EXPECT_EQ(slow.wait_ns, 18U * ms);
+  EXPECT_EQ(slow.late_ns, 48U * ms) << "as late as at the shard where it is least";
+  EXPECT_EQ(slow.last_shard, 1U);
+  EXPECT_EQ(slow.shard_late_ns, 1U * ms);
+  EXPECT_EQ(records[0].workers.at(0).late_ns, 0U);
+  EXPECT_EQ(records[0].last_rank(), 1U);
+  EXPECT_EQ(records[0].last_shard(), 1U);
+}
+
+TEST(clock_records, of_a_clock_that_has_not_ended_are_left_out) {
+  auto all = cluster();
+  all[1].spans.erase(all[1].spans.end() - 3, all[1].spans.end());  // it has called, and waits
+  const auto records = clock_records(all, {});
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[1].workers.count(1), 0U);
+}
+
+TEST(clock_records, of_some_clocks) {
+  const auto records = clock_records(cluster(), clock_range{.first = 6, .last = 9});
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].clock, 6U);
+  EXPECT_TRUE(clock_records({}, {}).empty());
+}
+
+TEST(clock_records, who_is_late_for_a_shards_sake_is_not_late) {
+  auto all = cluster();
+  all[3] = shard(1, 0);
+  all[3].spans[2].peer = 1;  // of clock 5 both come at once, the first last
+  all[3].spans[3].peer = 0;
+  const auto records = clock_records(all, {});
+  EXPECT_EQ(records[0].workers.at(1).late_ns, 0U);
+  EXPECT_FALSE(records[0].last_rank());
+}
+
+TEST(clock_records, behind_aggregators_what_comes_to_them_counts) {
+  auto all = cluster();
+  all.push_back(shard(0, 20, "aggregator-mlp-"));
+  EXPECT_EQ(clock_records(all, {})[0].workers.at(1).late_ns, 20U * ms);
+}
+
+TEST(clock_records, as_people_and_programs_read_them) {
+  const auto records = clock_records(cluster(), {});
+  EXPECT_THAT(clocks_table(records),
+              HasSubstr("    5  100.0     1  48.0      80.0    2.0   18.0            30.0"));
+  const auto text = clocks_json(records);
+  const auto line = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(line["version"], clocks_version);
+  EXPECT_EQ(line["last"], 1);
+  EXPECT_EQ(line["late_seconds"], 0.048);
+  EXPECT_EQ(line["workers"][1]["computes_seconds"], 0.08);
+  EXPECT_EQ(line["workers"][1]["last_shard"], 1);
+}
+
+}  // namespace
+}  // namespace tidegate::launch
