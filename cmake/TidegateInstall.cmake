@@ -23,7 +23,7 @@ target_link_libraries(tidegate_client INTERFACE tidegate_session tidegate_filter
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
 list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX
-  "^tidegate_(text|config|plan|processes|host_agents|monitor|trace|run|page|top|submit|options|manual|door|kubernetes|cli|pages|bench|chaos|measure|sim|scenarios|scale|simulate|node|chunks|objects)$")
+  "^tidegate_(text|config|plan|processes|host_agents|monitor|trace|screen|run|page|top|submit|options|manual|door|kubernetes|cli|pages|bench|chaos|measure|sim|scenarios|scale|simulate|node|chunks|objects)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_policies tidegate_flags
   EXPORT tidegateTargets

@@ -171,6 +171,10 @@ runtime::expected<job_attribution> metrics_record::attribute(
   if (periods.empty())
     return runtime::fail(runtime::errc::not_found,
                          "metrics.jsonl says nothing of these clocks of job " + job);
+  return attribution_of(job, periods);
+}
+
+job_attribution attribution_of(const std::string& job, const std::vector<job_period>& periods) {
   job_period sums;
   for (const auto& each : periods) add(sums, each);
   return job_attribution{.job = job,

@@ -32,6 +32,10 @@ struct job_attribution {
   std::optional<policies::late_checkpoint> checkpoint;
 };
 
+// `periods`: of the job, not empty.
+job_attribution attribution_of(const std::string& job,
+                               const std::vector<policies::job_period>& periods);
+
 // What the lines say of each second.
 class metrics_record {
  public:

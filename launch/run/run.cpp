@@ -145,14 +145,14 @@ exit_code run::carry_out() {
   requests_.listen(journal_);
   output_.write_launcher(identity_.token);
   shell_.begin(now_);
-  output_.show(now_, shell_.core(), metrics_);
+  show();
   while (!shell_.ended()) {
     wait();
     now_ = runtime::steady_now();
     auto turn = collect();
     shell_.turn(now_, std::move(turn));
     faults_.cause(now_);
-    output_.show(now_, shell_.core(), metrics_);
+    show();
     if (monitor_) show_to_monitor();
     if (export_) send_metrics();
   }
@@ -160,6 +160,10 @@ exit_code run::carry_out() {
   conclude_outlets();
   faults_.finish();
   return output_.conclude(shell_.core());
+}
+
+void run::show() {
+  output_.show(now_, shell_.core(), metrics_, [this] { return view(); });
 }
 
 void run::wait() {

@@ -51,6 +51,7 @@ class run final : private run_port {
   void wait();
   run_turn collect();
   run_view view() const;
+  void show();
   void show_to_monitor();
   void send_metrics();
   void tell_of_metrics();

@@ -18,6 +18,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::int64_t pause_ns = 1'000'000'000;
+constexpr std::size_t periods_kept = 30;
 
 // To so many parts of one: as many digits as anybody reads.
 json rounded(double value, double parts) {
@@ -138,8 +139,11 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
     window.rates = window.last_seconds.rates();
     window.since_line.add(now, job, status.shards);
     if (!is_due) continue;
-    const auto line = line_of(job, window.since_line.rates());
+    const auto rates = window.since_line.rates();
+    const auto line = line_of(job, rates);
     if (line.empty()) continue;
+    window.periods.push_back(policies::period_of(job.clock_slowest, rates));
+    if (window.periods.size() > periods_kept) window.periods.pop_front();
     lines += line;
     window.since_line = {};
     window.since_line.add(now, job, status.shards);
@@ -153,6 +157,12 @@ const policies::job_rates& run_metrics::rates(const std::string& job) const {
   static const policies::job_rates unknown;
   const auto at = windows_.find(job);
   return at == windows_.end() ? unknown : at->second.rates;
+}
+
+std::vector<policies::job_period> run_metrics::last_periods(const std::string& job) const {
+  const auto at = windows_.find(job);
+  if (at == windows_.end()) return {};
+  return {at->second.periods.begin(), at->second.periods.end()};
 }
 
 runtime::status run_metrics::open() {

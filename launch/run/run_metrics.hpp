@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "policies/attribution/attribution.hpp"
 #include "policies/attribution/job_rates.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "runtime/base/status.hpp"
@@ -33,6 +35,8 @@ class run_metrics {
                       const policies::cluster_status& status);
   // Of a job in the last seconds; nothing is known of one that does not run.
   const policies::job_rates& rates(const std::string& job) const;
+  // Of a job that runs: what its last lines say, half a minute of them, the newest last.
+  std::vector<policies::job_period> last_periods(const std::string& job) const;
   // By number, as they told last.
   const std::vector<policies::shard_times>& shards() const noexcept { return shards_; }
 
@@ -46,6 +50,7 @@ class run_metrics {
     policies::rate_window last_seconds;
     policies::rate_window since_line;  // since the last line
     policies::job_rates rates;         // of the last seconds
+    std::deque<policies::job_period> periods;
   };
 
   std::map<std::string, windows> windows_;  // of jobs that run

@@ -13,6 +13,8 @@
 #include "launch/run/last_line.hpp"
 #include "launch/run/result.hpp"
 #include "launch/run/resume.hpp"
+#include "launch/run/run_screen.hpp"
+#include "launch/screen/ansi_text.hpp"
 #include "launch/text/progress_text.hpp"
 
 namespace tidegate::launch {
@@ -22,6 +24,7 @@ using policies::job_state;
 namespace {
 
 constexpr std::size_t log_lines_shown = 10;
+constexpr std::int64_t pause_of_screen_ns = 500'000'000;
 
 exit_code to_exit_code(policies::run_outcome outcome) {
   switch (outcome) {
@@ -71,13 +74,28 @@ void run_output::write_launcher(std::uint64_t token) {
 }
 
 void run_output::show(std::int64_t now, const policies::launch_core& core,
-                      const run_metrics& metrics) {
+                      const run_metrics& metrics, const std::function<run_view()>& view) {
   if (follower_) show_followed(follower_->take_lines());
   if (!core.is_running()) return;
-  auto& screen = journal_.screen();
-  const auto width = screen.width();
-  std::vector<std::string> lines;
   std::vector<std::pair<job_state, std::uint32_t>> states;
+  for (const auto& job : spec_.jobs)
+    if (const auto* status = core.job(job.name))
+      states.emplace_back(status->state, status->workers_joined);
+  const bool changed = states != shown_states_;
+  shown_states_ = std::move(states);
+  auto& screen = journal_.screen();
+  const terminal_size size{.columns = screen.width(), .rows = screen.height()};
+  if (!has_room_for_screen(size))
+    return screen.live(job_lines(core, metrics, size.columns), changed, now / 1'000'000);
+  if (!changed && now < drawn_at_ + pause_of_screen_ns) return;
+  drawn_at_ = now;
+  screen.live(screen_lines(view(), metrics, size, wants_color()), changed, now / 1'000'000);
+}
+
+std::vector<std::string> run_output::job_lines(const policies::launch_core& core,
+                                               const run_metrics& metrics,
+                                               std::size_t width) const {
+  std::vector<std::string> lines;
   for (const auto& job : spec_.jobs) {
     const auto* status = core.job(job.name);
     if (status == nullptr) continue;
@@ -90,15 +108,13 @@ void run_output::show(std::int64_t now, const policies::launch_core& core,
     }
     if (width != 0 && line.size() >= width) line.resize(width - 1);
     lines.push_back(std::move(line));
-    states.emplace_back(status->state, status->workers_joined);
   }
   if (!waits_.empty()) {
     auto line = wait_text(waits_);
     if (width != 0 && line.size() >= width) line.resize(width - 1);
     lines.push_back(std::move(line));
   }
-  screen.live(lines, states != shown_states_, now / 1'000'000);
-  shown_states_ = std::move(states);
+  return lines;
 }
 
 void run_output::show_log(const std::string& writer) {

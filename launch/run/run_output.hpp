@@ -2,7 +2,9 @@
 // jobs that stand still, and the result. What lines look like is progress_text.hpp. One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <poll.h>
@@ -13,6 +15,7 @@
 #include "launch/run/log_follower.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/run_metrics.hpp"
+#include "launch/run/run_status.hpp"
 #include "launch/text/exit_code.hpp"
 #include "policies/launcher/core.hpp"
 #include "policies/model/cluster_status.hpp"
@@ -39,8 +42,10 @@ class run_output {
 
   // Writes launcher.json, for whoever resumes the run, and nobody else: it has the token.
   void write_launcher(std::uint64_t token);
-  // Shows how jobs go on, and for whom they wait, while they run.
-  void show(std::int64_t now, const policies::launch_core& core, const run_metrics& metrics);
+  // Shows how jobs go on, and for whom they wait, while they run. `view`: of the run, where
+  // there is a terminal with room for it.
+  void show(std::int64_t now, const policies::launch_core& core, const run_metrics& metrics,
+            const std::function<run_view()>& view);
   // Shows the end of what a process, or the agent of a host, has said.
   void show_log(const std::string& writer);
   // As run_port::last_line: of its log, which may have words of those before it.
@@ -60,6 +65,8 @@ class run_output {
 
  private:
   void show_followed(std::vector<std::string> lines);
+  std::vector<std::string> job_lines(const policies::launch_core& core,
+                                     const run_metrics& metrics, std::size_t width) const;
   bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
 
   const policies::cluster_spec& spec_;
@@ -70,6 +77,7 @@ class run_output {
   std::vector<policies::wait_status> waits_;  // the longest first
   policies::wait_ledger own_waits_;           // the launcher's
   std::vector<std::pair<policies::job_state, std::uint32_t>> shown_states_;
+  std::int64_t drawn_at_ = 0;
 };
 
 }  // namespace tidegate::launch

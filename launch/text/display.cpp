@@ -65,4 +65,9 @@ std::size_t display::width() const {
   return size.ws_col;
 }
 
+std::size_t display::height() const {
+  winsize size = {};
+  return !is_terminal_ || ::ioctl(fd_, TIOCGWINSZ, &size) != 0 ? 0 : size.ws_row;
+}
+
 }  // namespace tidegate::launch

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "launch/top/top_view.hpp"
+#include "launch/screen/run_lines.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {

@@ -16,8 +16,9 @@
 #include "launch/run/run_folder.hpp"
 #include "launch/run/run_status.hpp"
 #include "launch/run/status_feed.hpp"
+#include "launch/screen/ansi_text.hpp"
+#include "launch/screen/run_lines.hpp"
 #include "launch/top/terminal.hpp"
-#include "launch/top/top_view.hpp"
 
 namespace tidegate::launch {
 
@@ -31,7 +32,7 @@ constexpr int key_wait_ms = 200;
 constexpr std::int64_t metrics_bytes = 4 * 1024 * 1024;  // of the end of the file
 constexpr std::size_t seconds_looked_at = 30;            // of each job
 
-void read_reasons(const std::string& run_dir, std::size_t jobs, top_content& to) {
+void read_reasons(const std::string& run_dir, std::size_t jobs, run_content& to) {
   to.reasons.clear();
   to.late_shards.clear();
   std::istringstream lines(
@@ -86,7 +87,7 @@ exit_code show_lines(const std::string& run_dir) {
   }
 }
 
-void move(top_screen& screen, terminal::key pressed) {
+void move(screen_size& screen, terminal::key pressed) {
   using key = terminal::key;
   const auto page = screen.rows / 2;
   auto& first = screen.first_worker;
@@ -101,8 +102,8 @@ void move(top_screen& screen, terminal::key pressed) {
 runtime::expected<std::optional<std::string>> draw_until_end(const std::string& run_dir,
                                                              terminal& on) {
   const status_feed feed(run_dir);
-  top_screen screen;
-  top_content content;
+  screen_size screen;
+  run_content content;
   auto look_again_at = clock::now();
   for (;;) {
     const auto [status, is_over, age] = feed.newest();
@@ -118,7 +119,7 @@ runtime::expected<std::optional<std::string>> draw_until_end(const std::string& 
       }
       content.status = **status;
       content.age_seconds = age;
-      const auto lines = top_lines(content, screen);
+      const auto lines = run_lines(content, screen);
       if (!lines) return runtime::fail(lines.error());
       on.draw(*lines);
     } else {
@@ -128,11 +129,6 @@ runtime::expected<std::optional<std::string>> draw_until_end(const std::string& 
     if (pressed == terminal::key::quit) return std::optional<std::string>();
     move(screen, pressed);
   }
-}
-
-bool wants_color() {
-  const char* none = std::getenv("NO_COLOR");  // no-color.org: any value but an empty one
-  return none == nullptr || *none == '\0';
 }
 
 }  // namespace

@@ -191,6 +191,27 @@ class Top(Monitor):
         self.assertEqual(screen.end(), 0)
         self.assertIn("cluster e2e has ended, exit code 1", screen.text)
 
+    def test_under_the_launcher(self):
+        text = json.loads(cluster_yaml({"job": {"workers": 2, "mode": LONG}}))
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "c.yaml").write_text(json.dumps(text))
+        command = [str(BIN / "tidegate"), "launch", str(folder / "c.yaml"), "--run-dir", str(folder / "run")]
+        screen = Terminal(command, 100, 40)
+        wait_until(lambda: "# computes + calls . waits" in screen.text and "\x1b[32m#" in screen.text, 30, lambda: repr(screen.text))
+        # What is printed stays above, and what is drawn anew takes the place of what was.
+        self.assertRegex(screen.text, r"\r\x1b\[[0-9]+A\x1b\[J")
+        screen.resize(100, 10)
+        before = len(screen.text)
+        wait_until(lambda: "job  bsp  clock" in screen.text[before:], 20, "a line for each job has room")
+        self.assertEqual(tidegate("stop", folder / "run", "--now").returncode, 0)
+        self.assertEqual(screen.end(), 1, screen.text)
+        self.assertIn("interrupted", screen.text.split("\x1b[J")[-1])
+        plain = Terminal([*command[:-1], str(folder / "plain")], 60, 20, NO_COLOR="1")
+        wait_until(lambda: ". waits" in plain.text, 30, lambda: repr(plain.text))
+        self.assertNotRegex(plain.text, "\x1b\\[[0-9;]*3[0-9]m", "no colours")
+        self.assertEqual(tidegate("stop", folder / "plain", "--now").returncode, 0)
+        plain.end()
+
     def test_where_output_is_no_terminal(self):
         run = self.start()
         shown = subprocess.Popen([BIN / "tidegate", "top", run.run_dir], stdout=subprocess.PIPE, text=True)

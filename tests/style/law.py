@@ -92,12 +92,14 @@ PROJECT = {
                       "launch/plan", "launch/processes"],
     "launch/run": [BASE, "runtime/device", "runtime/functions", "runtime/process", "runtime/sockets", "runtime/storage", "runtime/objects", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan", "launch/processes",
-                   "launch/agents", "launch/monitor", "launch/trace"],
+                   "launch/agents", "launch/monitor", "launch/trace", "launch/screen"],
     # What answers HTTP requests of a run, and posts its metrics, and `tidegate top`.
     "launch/monitor": [BASE, "runtime/objects", "launch/text"],
     # What processes did, moment by moment, for viewers of traces.
     "launch/trace": [BASE, "policies/model", "launch/text"],
-    "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/run"],
+    # A run as lines for a screen.
+    "launch/screen": [BASE, "launch/text"],
+    "launch/top": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/screen", "launch/run"],
     "launch/page": [BASE, "policies/model", "policies/attribution", "launch/text", "launch/plan", "launch/processes", "launch/monitor", "launch/run"],
     # `tidegate submit`: what is given to another system's queue.
     "launch/submit": [BASE, *COMMON, "launch/text", "launch/config", "launch/plan", "launch/processes"],

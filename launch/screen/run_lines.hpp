@@ -1,5 +1,5 @@
-// What `tidegate top` shows of a run, as lines for a screen of any size: what matters most
-// comes first, and what there is no room for is left out. Pure, any thread.
+// A run as lines for a screen of any size, of `tidegate top` and of its launcher: what matters
+// most comes first, and what there is no room for is left out. Pure, any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "launch/screen/styled_text.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
 
-enum class text_style : std::uint8_t { plain, heading, computes, calls, waits, good, bad };
-
-struct styled_text {
-  std::string text;
-  text_style style = text_style::plain;
-
-  friend bool operator==(const styled_text&, const styled_text&) = default;
-};
-
-using styled_line = std::vector<styled_text>;
-
 // Returns the line's text without its styles.
 std::string plain_text(const styled_line& line);
 
-struct top_content {
+struct run_content {
   std::string status;                // as status_line()
   std::vector<std::string> reasons;  // which workers and shards the jobs wait for, and why
   std::vector<std::string> events;   // the newest last
@@ -33,7 +23,7 @@ struct top_content {
   std::vector<std::uint64_t> late_shards = {};  // those of the reasons
 };
 
-struct top_screen {
+struct screen_size {
   std::size_t columns = 80;
   std::size_t rows = 24;
   std::size_t first_worker = 0;  // that is shown, where not all have room
@@ -43,8 +33,8 @@ struct top_screen {
 // Returns screen.rows lines at most, each of screen.columns characters at most. Where fewer
 // workers are left than from screen.first_worker on, that becomes less. Errors: corrupt (the
 // content has no status of a run).
-runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
-                                                      top_screen& screen);
+runtime::expected<std::vector<styled_line>> run_lines(const run_content& content,
+                                                      screen_size& screen);
 
 // Returns how many jobs a status has; 0 of anything else.
 std::size_t jobs_of(const std::string& status_line);

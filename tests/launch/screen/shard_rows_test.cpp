@@ -1,4 +1,4 @@
-#include "launch/top/shard_rows.hpp"
+#include "launch/screen/shard_rows.hpp"
 
 #include <string>
 
@@ -40,8 +40,8 @@ std::vector<std::string> texts(const std::vector<styled_line>& lines) {
   return all;
 }
 
-std::vector<std::string> screen_of(const top_content& content, top_screen screen) {
-  const auto lines = top_lines(content, screen);
+std::vector<std::string> screen_of(const run_content& content, screen_size screen) {
+  const auto lines = run_lines(content, screen);
   EXPECT_TRUE(lines);
   return texts(*lines);
 }
@@ -90,7 +90,7 @@ TEST(shard_rows, leave_out_columns_and_rows) {
       EXPECT_LE(table({1}, 9, columns, rows).size(), rows);
 }
 
-TEST(top_view, shows_shards_below_workers_where_there_is_room) {
+TEST(run_lines, shows_shards_below_workers_where_there_is_room) {
   const auto lines = screen_of({.status = slow_shard(4, 2)}, {.columns = 80, .rows = 10});
   EXPECT_THAT(lines[3], StartsWith("    0     0%"));
   EXPECT_THAT(lines[6], StartsWith("    3     0%"));
@@ -100,7 +100,7 @@ TEST(top_view, shows_shards_below_workers_where_there_is_room) {
               Not(Contains(StartsWith("shard"))));
 }
 
-TEST(top_view, has_room_for_a_shard_that_a_job_waits_for) {
+TEST(run_lines, has_room_for_a_shard_that_a_job_waits_for) {
   const auto lines =
       screen_of({.status = slow_shard(40, 9), .late_shards = {1}}, {.columns = 80, .rows = 12});
   EXPECT_EQ(lines.size(), 12U);

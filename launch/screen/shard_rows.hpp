@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch/top/top_view.hpp"
+#include "launch/screen/run_lines.hpp"
 
 namespace tidegate::launch {
 

@@ -1,4 +1,4 @@
-#include "launch/top/shard_rows.hpp"
+#include "launch/screen/shard_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "launch/screen/table_cells.hpp"
 #include "launch/text/json_fields.hpp"
-#include "launch/top/table_cells.hpp"
 
 namespace tidegate::launch {
 

@@ -1,4 +1,4 @@
-#include "launch/top/worker_rows.hpp"
+#include "launch/screen/worker_rows.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "launch/top/top_view.hpp"
+#include "launch/screen/run_lines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/screen/shard_rows.hpp"
+#include "launch/screen/table_cells.hpp"
+#include "launch/screen/worker_rows.hpp"
 #include "launch/text/json_fields.hpp"
 #include "launch/text/printable.hpp"
 #include "launch/text/progress_text.hpp"
 #include "launch/text/text_table.hpp"
-#include "launch/top/shard_rows.hpp"
-#include "launch/top/table_cells.hpp"
-#include "launch/top/worker_rows.hpp"
 
 namespace tidegate::launch {
 
@@ -81,7 +81,7 @@ void cut_to(styled_line& line, std::size_t width) {
 
 class screen_text {
  public:
-  explicit screen_text(const top_screen& screen) : screen_(screen) {}
+  explicit screen_text(const screen_size& screen) : screen_(screen) {}
 
   std::size_t left() const { return screen_.rows - std::min(screen_.rows, lines_.size()); }
   void put(styled_line line) {
@@ -112,11 +112,11 @@ class screen_text {
   std::vector<styled_line> take() { return std::move(lines_); }
 
  private:
-  const top_screen& screen_;
+  const screen_size& screen_;
   std::vector<styled_line> lines_;
 };
 
-void put_heading(const json& status, const top_content& content, screen_text& to) {
+void put_heading(const json& status, const run_content& content, screen_text& to) {
   styled_line line;
   add(line, "cluster " + text_in(status, "cluster", ""), text_style::heading);
   add(line, "  " + text_in(status, "state", ""));
@@ -179,11 +179,9 @@ void put_jobs(const json& status, std::size_t width, screen_text& to) {
                           : text_style::plain);
     add(line, "  " + clock_text(job));
     const auto rates = job.find("last_seconds");
-    if (rates != job.end() && state == "running")
-      add(line, "  " +
-                    grouped(static_cast<std::uint64_t>(
-                        std::max(0.0, number_in(*rates, "samples_per_second")))) +
-                    " samples/s");
+    const auto samples = rates == job.end() ? 0 : number_in(*rates, "samples_per_second");
+    if (state == "running" && samples >= 1)
+      add(line, "  " + grouped(static_cast<std::uint64_t>(samples)) + " samples/s");
     if (const auto loss = job.find("loss"); loss != job.end() && loss->is_number())
       add(line, "  loss " + number_text("%.4f", loss->get<double>()));
     if (const auto restarts = count_in(job, "restarts"); restarts > 0)
@@ -256,7 +254,7 @@ table_layout layout_for(std::size_t width, bool several_jobs, bool has_hosts) {
   return layout;
 }
 
-void put_workers(const json& status, top_screen& screen, std::size_t rows_most,
+void put_workers(const json& status, screen_size& screen, std::size_t rows_most,
                  screen_text& to) {
   auto rows = workers_of(status);
   if (rows.empty() || rows_most < 2) return;
@@ -315,8 +313,8 @@ std::string plain_text(const styled_line& line) {
   return text;
 }
 
-runtime::expected<std::vector<styled_line>> top_lines(const top_content& content,
-                                                      top_screen& screen) {
+runtime::expected<std::vector<styled_line>> run_lines(const run_content& content,
+                                                      screen_size& screen) {
   const auto status = json::parse(content.status, nullptr, false);
   if (!status.is_object() || !status.contains("jobs"))
     return runtime::fail(runtime::errc::corrupt, "no status of a run");

@@ -1,4 +1,4 @@
-#include "launch/top/top_view.hpp"
+#include "launch/screen/run_lines.hpp"
 
 #include <algorithm>
 
@@ -57,15 +57,15 @@ run_view slow_worker(std::uint32_t workers = 4) {
           .waits = {}};
 }
 
-std::vector<std::string> shown(const top_content& content, top_screen screen) {
-  const auto lines = top_lines(content, screen);
+std::vector<std::string> shown(const run_content& content, screen_size screen) {
+  const auto lines = run_lines(content, screen);
   EXPECT_TRUE(lines);
   std::vector<std::string> texts;
   for (const auto& line : *lines) texts.push_back(plain_text(line));
   return texts;
 }
 
-TEST(top_view, shows_jobs_and_where_the_time_of_workers_goes) {
+TEST(run_lines, shows_jobs_and_where_the_time_of_workers_goes) {
   const auto lines = shown({.status = status_line(slow_worker()),
                             .reasons = {"job mlp: worker 2 holds the job up"},
                             .events = {"13:02:11 worker_joined  mlp rank 0"}},
@@ -82,8 +82,8 @@ TEST(top_view, shows_jobs_and_where_the_time_of_workers_goes) {
   EXPECT_EQ(lines.back(), "13:02:11 worker_joined  mlp rank 0");
 }
 
-TEST(top_view, fits_any_screen) {
-  top_content content{.status = status_line(slow_worker(60)),
+TEST(run_lines, fits_any_screen) {
+  run_content content{.status = status_line(slow_worker(60)),
                       .events = {"13:02:11 one  more", "13:02:12 two  more"}};
   std::string reason(300, 'x');
   reason.append(" and words after it");
@@ -96,35 +96,35 @@ TEST(top_view, fits_any_screen) {
     }
 }
 
-TEST(top_view, keeps_rank_and_who_comes_last_where_there_is_little_room) {
+TEST(run_lines, keeps_rank_and_who_comes_last_where_there_is_little_room) {
   const auto lines = shown({.status = status_line(slow_worker())}, {.columns = 24, .rows = 24});
   EXPECT_THAT(lines, Contains(StartsWith("   *2   100%  ########")));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("29.9 ms"))));
 }
 
-TEST(top_view, scrolls_and_sorts_what_has_no_room) {
-  const top_content content{.status = status_line(slow_worker(60))};
+TEST(run_lines, scrolls_and_sorts_what_has_no_room) {
+  const run_content content{.status = status_line(slow_worker(60))};
   auto lines = shown(content, {.columns = 80, .rows = 10});
   EXPECT_THAT(lines, Contains(StartsWith("   *2   100%")));
   lines = shown(content, {.columns = 80, .rows = 10, .first_worker = 1000});
   EXPECT_THAT(lines, Contains(StartsWith("   59     0%")));
   EXPECT_THAT(lines, Not(Contains(StartsWith("   2 "))));
-  top_screen screen{.columns = 80, .rows = 10, .first_worker = 1000};
-  ASSERT_TRUE(top_lines(content, screen));
+  screen_size screen{.columns = 80, .rows = 10, .first_worker = 1000};
+  ASSERT_TRUE(run_lines(content, screen));
   EXPECT_EQ(screen.first_worker, 54U) << "so that the next key up moves";
   lines = shown(content, {.columns = 80, .rows = 10, .by_lateness = true});
   EXPECT_THAT(lines[4], StartsWith("   *2   100%"));
 }
 
-TEST(top_view, leaves_room_beside_many_reasons) {
-  const top_content content{.status = status_line(slow_worker()),
+TEST(run_lines, leaves_room_beside_many_reasons) {
+  const run_content content{.status = status_line(slow_worker()),
                             .reasons = std::vector<std::string>(9, "job mlp: a reason")};
   const auto lines = shown(content, {.columns = 80, .rows = 24});
   EXPECT_THAT(lines, Contains("and 7 more hold it up: tidegate why"));
   EXPECT_THAT(lines, Contains(StartsWith("   *2   100%")));
 }
 
-TEST(top_view, leaves_out_ranks_that_have_left) {
+TEST(run_lines, leaves_out_ranks_that_have_left) {
   auto run = slow_worker();
   run.jobs[0].status.changes = {{.rank = 2, .clock = 7, .joins = false}};
   EXPECT_THAT(shown({.status = status_line(run)}, {.columns = 80, .rows = 24}),
@@ -133,7 +133,7 @@ TEST(top_view, leaves_out_ranks_that_have_left) {
   EXPECT_EQ(jobs_of("{"), 0U);
 }
 
-TEST(top_view, says_what_is_wrong) {
+TEST(run_lines, says_what_is_wrong) {
   auto run = slow_worker();
   run.jobs[0].status.members[1].joined = false;
   run.hosts.push_back({.name = "blue", .state = "lost"});
@@ -146,7 +146,7 @@ TEST(top_view, says_what_is_wrong) {
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("    1 "), HasSubstr("is not there"))));
 }
 
-TEST(top_view, obeys_nothing_that_a_text_says_to_the_terminal) {
+TEST(run_lines, obeys_nothing_that_a_text_says_to_the_terminal) {
   auto run = slow_worker();
   run.jobs[0].status.state = policies::job_state::failed;
   run.jobs[0].status.failure = "it\x1b[2J has NaN\r";
@@ -157,16 +157,16 @@ TEST(top_view, obeys_nothing_that_a_text_says_to_the_terminal) {
     })) << line;
 }
 
-TEST(top_view, refuses_what_is_no_status) {
-  top_screen screen;
+TEST(run_lines, refuses_what_is_no_status) {
+  screen_size screen;
   for (const auto* text : {"", "[]", "{}", "error", "{\"jobs\""})
-    EXPECT_EQ(top_lines({.status = text}, screen).error().code(), runtime::errc::corrupt)
+    EXPECT_EQ(run_lines({.status = text}, screen).error().code(), runtime::errc::corrupt)
         << text;
   EXPECT_TRUE(
-      top_lines({.status = R"({"jobs":[{},3,{"members":[{}]}],"waits":[{}]})"}, screen));
+      run_lines({.status = R"({"jobs":[{},3,{"members":[{}]}],"waits":[{}]})"}, screen));
 }
 
-TEST(top_view, shows_events_by_the_time_of_day) {
+TEST(run_lines, shows_events_by_the_time_of_day) {
   EXPECT_EQ(event_text(R"({"unix_ns":1,"time":"2026-11-29T08:27:17.617Z","kind":"worker_lost",)"
                        R"("detail":"job rank 1"})"),
             "08:27:17 worker_lost  job rank 1");
