@@ -35,7 +35,7 @@ class run_metrics {
                       const policies::cluster_status& status);
   // Of a job in the last seconds; nothing is known of one that does not run.
   const policies::job_rates& rates(const std::string& job) const;
-  // Of a job that runs: what its last lines say, half a minute of them, the newest last.
+  // What the last lines of a job that runs say: half a minute of them, the newest last.
   std::vector<policies::job_period> last_periods(const std::string& job) const;
   // By number, as they told last.
   const std::vector<policies::shard_times>& shards() const noexcept { return shards_; }
