@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/base/record_clock.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/process/process_stat.hpp"
 #include "runtime/process/stall_watch.hpp"
 
 namespace tidegate::actors {
@@ -31,6 +32,7 @@ class reactor_home : public shell_home {
             .disk_faults = runtime::disk_faults_of_process(),
             .memory_ns = runtime::memory_stalls_ns_of_host()};
   }
+  std::uint64_t resident_bytes() const override { return runtime::resident_bytes_of_process(); }
   bool records() const noexcept override { return reactor_.recorder() != nullptr; }
   void record(const runtime::trace_span& span) noexcept override {
     if (auto* recorder = reactor_.recorder()) recorder->add(span);

@@ -90,6 +90,9 @@ class shell_home {
   // some microseconds.
   virtual policies::process_pressure pressure() const { return {}; }
 
+  // Returns how much of this process is in memory. Takes some microseconds.
+  virtual std::uint64_t resident_bytes() const { return 0; }
+
   // Tells the coordinator, if there is one, when pushes came in.
   virtual void report_arrivals(const policies::shard_report& /*report*/) {}
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/seam/shell_home.hpp"
+#include "policies/shard/core.hpp"
 #include "policies/shard/ingress_core.hpp"
 #include "policies/shard/registry.hpp"
 #include "runtime/base/trace_span.hpp"
@@ -15,7 +16,9 @@ namespace tidegate::actors {
 
 class arrival_reports {
  public:
-  arrival_reports(shell_home& home, policies::ingress_core& core) : home_(home), core_(core) {}
+  arrival_reports(shell_home& home, const policies::shard_core& shard,
+                  policies::ingress_core& core)
+      : home_(home), shard_(shard), core_(core) {}
 
   // As long as it lives a frame is handled, or what was put off. What comes while this process
   // works waits to be handled, and is not late for that: arrivals are told by a clock that
@@ -52,6 +55,10 @@ class arrival_reports {
     replica_since_ = waits ? now : 0;
   }
 
+  // Gradients have come or were read, parameters are sent: so many bytes.
+  void count_in(std::uint64_t bytes) noexcept { bytes_in_ += bytes; }
+  void count_out(std::uint64_t bytes) noexcept { bytes_out_ += bytes; }
+
   // A chunk is stepped with what was pushed in this clock, until the next is, or this work
   // ends: a step by itself needs no reading of a clock. What is stepped outside of work, as a
   // replica does, is not recorded.
@@ -84,6 +91,10 @@ class arrival_reports {
                            .times = {.elapsed_ns = static_cast<std::uint64_t>(began_ - first_),
                                      .busy_ns = static_cast<std::uint64_t>(busy_ns_),
                                      .replica_ns = replica_ns(),
+                                     .bytes_in = bytes_in_,
+                                     .bytes_out = bytes_out_,
+                                     .resident_bytes = home_.resident_bytes(),
+                                     .pushes_held = shard_.pushes_held(),
                                      .pressure = home_.pressure()}});
   }
   std::uint64_t replica_ns() const {
@@ -111,6 +122,7 @@ class arrival_reports {
   static constexpr std::int64_t pause_ns = 1'000'000'000;
 
   shell_home& home_;
+  const policies::shard_core& shard_;
   policies::ingress_core& core_;
   std::int64_t first_ = 0;
   const bool records_ = home_.records();
@@ -119,6 +131,8 @@ class arrival_reports {
   std::int64_t ended_ = 0;
   runtime::trace_span step_{.count = 0, .kind = runtime::span_kind::step};  // 0: none is made
   std::int64_t busy_ns_ = 0;
+  std::uint64_t bytes_in_ = 0;
+  std::uint64_t bytes_out_ = 0;
   std::int64_t replica_ns_ = 0;     // that has ended
   std::int64_t replica_since_ = 0;  // 0: nothing waits for the replica
   std::int64_t reported_at_ = 0;

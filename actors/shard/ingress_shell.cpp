@@ -126,7 +126,10 @@ void ingress_shell::on_frame(frame_event& event) {
     return core_.refuse_payload(header, reply_code::unknown_list);
   if (taken != runtime::errc::ok) return core_.refuse_payload(header, reply_code::wrong_size);
   auto payload = policies::no_payload;
-  if (header.kind == frame_kind::push) payload = memory_.keep(std::move(event.payload));
+  if (header.kind == frame_kind::push) {
+    arrivals_.count_in(header.payload_bytes);
+    payload = memory_.keep(std::move(event.payload));
+  }
   if (header.kind == frame_kind::call) payload = memory_.keep_call(std::move(event.payload));
   const auto bytes =
       payload == policies::no_payload ? event.payload.bytes() : std::span<const std::byte>();
@@ -165,6 +168,7 @@ void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& hea
                                     std::uint32_t slot, std::uint32_t version_buffer,
                                     policies::send_name name) {
   owner_.show({&slot, 1}, version_buffer);
+  arrivals_.count_out(memory_.bytes_of(slot));
   frames_.send_parameters(to, header, slot, version_buffer,
                           policies::use_order(header.clock, header.table), name);
 }
@@ -193,6 +197,7 @@ void ingress_shell::send_rows(peer_id to, const runtime::frame_header& header,
       memory_.answer_rows(header, slot, version_buffer, memory_.call_bytes(request), room);
   auto with_size = header;
   with_size.payload_bytes = answer.bytes.size();
+  arrivals_.count_out(answer.bytes.size());
   frames_.send(to, with_size, answer.bytes, policies::use_order(header.clock, header.table),
                name, std::move(answer.late));
 }

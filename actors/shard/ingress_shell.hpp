@@ -110,6 +110,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
                                          std::uint32_t slot, bool on_device) override {
+    arrivals_.count_in(memory_.bytes_of(slot));
     return memory_.keep_in_place(member, table, half, slot, on_device);
   }
   bool map_on_device(const policies::member_key& member, std::uint32_t table,
@@ -143,7 +144,7 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   frame_sender sender_;
   frame_gate frames_;
   policies::ingress_core core_;
-  arrival_reports arrivals_{home_, core_};
+  arrival_reports arrivals_{home_, shard_, core_};
   acks acks_{core_};
   std::map<policies::member_key, std::string> addresses_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent

@@ -159,6 +159,31 @@ void add_shards(const run_view& run, metric_sink& to) {
                   number(lasted) * ns);
 }
 
+template <class Add>
+void for_shards(const run_view& run, const Add& add) {
+  for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
+    if (run.shards[shard].elapsed_ns > 0) add(std::to_string(shard), run.shards[shard]);
+}
+
+void add_shard_bytes(const run_view& run, metric_sink& to) {
+  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
+    to.sample({{"shard", shard}, {"direction", "in"}}, number(of.bytes_in));
+    to.sample({{"shard", shard}, {"direction", "out"}}, number(of.bytes_out));
+  });
+}
+
+void add_shard_memory(const run_view& run, metric_sink& to) {
+  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
+    to.sample({{"shard", shard}}, number(of.resident_bytes));
+  });
+}
+
+void add_shard_queue(const run_view& run, metric_sink& to) {
+  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
+    to.sample({{"shard", shard}}, number(of.pushes_held));
+  });
+}
+
 samples of_answers(double (*value)(const policies::rank_arrivals&)) {
   return of_jobs([value](const run_view::job& job, metric_sink& to) {
     const auto& answers = job.status.answers;
@@ -306,6 +331,16 @@ std::vector<family> families_of_shards() {
        "For how long the shard's process was busy with frames of workers and their steps, had "
        "steps that waited for its replica, was stopped, and was ready without a processor",
        add_shards},
+      {"tidegate_shard_bytes", counter, "shard, direction",
+       "Bytes of gradients that the shard has taken or read in place, and of parameters that "
+       "it "
+       "has sent",
+       add_shard_bytes},
+      {"tidegate_shard_resident_bytes", gauge, "shard",
+       "How much of the shard's process is in memory, what it shares with workers among it",
+       add_shard_memory},
+      {"tidegate_shard_pushes_held", gauge, "shard", "Pushes that wait for a step there",
+       add_shard_queue},
       {"tidegate_answers", counter, "job, shard",
        "Clocks of workers in which the shard has answered; nothing of one shard alone",
        of_answers([](const rank_arrivals& of) { return number(of.clocks); })},

@@ -39,7 +39,11 @@ json shard_json(const policies::shard_rates& rates) {
              {"late_seconds", rounded(rates.late_seconds, 1e6)},
              {"waits", rounded(rates.waits, 1e3)},
              {"busy", rounded(rates.busy, 1e3)},
-             {"replica", rounded(rates.replica, 1e3)}};
+             {"replica", rounded(rates.replica, 1e3)},
+             {"bytes_in_per_second", rounded(rates.bytes_in_per_second, 1)},
+             {"bytes_out_per_second", rounded(rates.bytes_out_per_second, 1)},
+             {"resident_bytes", rates.resident_bytes},
+             {"pushes_held", rates.pushes_held}};
   add_pressure(shard, rates.pressure);
   return shard;
 }

@@ -30,7 +30,8 @@ json member_json(const policies::worker_status& worker, const policies::worker_r
           {"calls", finite_json(rates.calls)},
           {"waits", finite_json(rates.waits)},
           {"comes_last", finite_json(rates.comes_last)},
-          {"late_seconds", finite_json(rates.late_seconds)}};
+          {"late_seconds", finite_json(rates.late_seconds)},
+          {"late_per_clock", finite_json(rates.late_per_clock())}};
 }
 
 json shard_now_json(const policies::shard_rates& rates) {
@@ -39,7 +40,12 @@ json shard_now_json(const policies::shard_rates& rates) {
           {"answers_last", finite_json(rates.answers_last)},
           {"late_seconds", finite_json(rates.late_seconds)},
           {"stopped", finite_json(rates.pressure.stopped)},
-          {"starved", finite_json(rates.pressure.starved)}};
+          {"starved", finite_json(rates.pressure.starved)},
+          {"replica", finite_json(rates.replica)},
+          {"bytes_in_per_second", finite_json(rates.bytes_in_per_second)},
+          {"bytes_out_per_second", finite_json(rates.bytes_out_per_second)},
+          {"resident_bytes", rates.resident_bytes},
+          {"pushes_held", rates.pushes_held}};
 }
 
 json live_json(const run_view::job& of) {
@@ -151,7 +157,7 @@ std::string workers_table(const json& jobs) {
   for (const auto& job : jobs)
     for (const auto& worker : list_in(job, "members")) {
       if (text_of(job, "state") != "running") continue;
-      const auto late = worker.find("late_seconds");
+      const auto late = worker.find("late_per_clock");
       rows.push_back({text_of(job, "name"), std::to_string(count_in(worker, "rank")),
                       std::to_string(count_in(worker, "clock")),
                       number_of(worker, "clocks_per_second", "%.1f"),

@@ -259,9 +259,8 @@ void put_workers(const json& status, screen_size& screen, std::size_t rows_most,
   auto rows = workers_of(status);
   if (rows.empty() || rows_most < 2) return;
   if (screen.by_lateness)
-    std::stable_sort(rows.begin(), rows.end(), [](const worker_row& a, const worker_row& b) {
-      return a.last * a.late > b.last * b.late;
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const worker_row& a, const worker_row& b) { return a.late > b.late; });
   const bool several_jobs = std::any_of(rows.begin(), rows.end(), [&](const worker_row& row) {
     return row.job != rows.front().job;
   });

@@ -16,6 +16,10 @@ namespace {
 constexpr std::size_t busy_columns_least = 8;
 constexpr const char* busy_legend = "# busy . idle";
 
+std::string bytes_text(double bytes) {
+  return bytes_for_people(static_cast<std::uint64_t>(std::max(0.0, bytes)));
+}
+
 // A column of the table, beside the bar. Where there is less room the last go first.
 struct shard_column {
   const char* heading;
@@ -30,6 +34,10 @@ constexpr shard_column shard_columns[] = {
      }},
     {"last", 5, [](const shard_row& row) { return percent(row.last); }},
     {"late", 9, [](const shard_row& row) { return milliseconds(row.late); }},
+    {"in/s", 10, [](const shard_row& row) { return bytes_text(row.bytes_in); }},
+    {"out/s", 10, [](const shard_row& row) { return bytes_text(row.bytes_out); }},
+    {"memory", 10, [](const shard_row& row) { return bytes_for_people(row.resident_bytes); }},
+    {"queue", 5, [](const shard_row& row) { return std::to_string(row.pushes_held); }},
     {"starved", 7, [](const shard_row& row) { return percent(row.starved); }},
     {"stopped", 7, [](const shard_row& row) { return percent(row.stopped); }},
 };
@@ -66,9 +74,13 @@ std::vector<shard_row> shards_of(const nlohmann::json& status,
       row.busy = std::max(row.busy, number_in(shard, "busy"));
       row.stopped = std::max(row.stopped, number_in(shard, "stopped"));
       row.starved = std::max(row.starved, number_in(shard, "starved"));
+      row.bytes_in = std::max(row.bytes_in, number_in(shard, "bytes_in_per_second"));
+      row.bytes_out = std::max(row.bytes_out, number_in(shard, "bytes_out_per_second"));
+      row.resident_bytes = count_in(shard, "resident_bytes");
+      row.pushes_held = count_in(shard, "pushes_held");
       const auto last = number_in(shard, "answers_last");
-      const auto late = number_in(shard, "late_seconds");
-      if (last * late < row.last * row.late) continue;
+      const auto late = last * number_in(shard, "late_seconds");
+      if (late < row.late) continue;
       row.last = last;
       row.late = late;
     }

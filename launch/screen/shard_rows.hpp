@@ -14,8 +14,10 @@ namespace tidegate::launch {
 struct shard_row {
   std::uint64_t shard = 0;
   double busy = 0, stopped = 0, starved = 0;  // shares of the time of its process
-  double last = 0, late = 0;                  // of the job that it holds up most
-  bool is_named = false;                      // a job waits for it
+  double last = 0, late = 0;           // of the job that it holds up most; seconds a clock
+  double bytes_in = 0, bytes_out = 0;  // a second
+  std::uint64_t resident_bytes = 0, pushes_held = 0;
+  bool is_named = false;  // a job waits for it
 };
 
 // Returns one row for each shard, by number.

@@ -31,7 +31,7 @@ std::vector<worker_row> workers_of(const nlohmann::json& status) {
       row.calls = number_in(worker, "calls");
       row.waits = number_in(worker, "waits");
       row.last = number_in(worker, "comes_last");
-      row.late = number_in(worker, "late_seconds");
+      row.late = number_in(worker, "late_per_clock");
       row.joined = flag_in(worker, "joined");
       row.finished = flag_in(worker, "finished");
       rows.push_back(std::move(row));

@@ -171,6 +171,10 @@ shard_rates rate_window::rates_of_shard(std::size_t shard) const {
     of.seconds = static_cast<double>(elapsed) * ns;
     of.busy = std::min(share(now.busy_ns - before.busy_ns, elapsed), 1.0);
     of.replica = std::min(share(now.replica_ns - before.replica_ns, elapsed), 1.0);
+    of.bytes_in_per_second = share(more(before.bytes_in, now.bytes_in), elapsed) / ns;
+    of.bytes_out_per_second = share(more(before.bytes_out, now.bytes_out), elapsed) / ns;
+    of.resident_bytes = now.resident_bytes;
+    of.pushes_held = now.pushes_held;
     of.pressure = policies::rates_of(before.pressure, now.pressure, elapsed);
     break;
   }

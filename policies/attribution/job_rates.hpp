@@ -40,6 +40,9 @@ struct worker_rates {
   double comes_last = 0;
   double late_seconds = 0;
   double late = 0;  // seconds in the window, as worker_status::least_late_ns
+
+  // By how much it came last, in seconds, over all clocks of the window.
+  double late_per_clock() const noexcept { return clocks > 0 ? late / clocks : 0; }
 };
 
 // Of a shard, as the job's workers and its process saw it. All 0 where nothing is known.
@@ -50,9 +53,13 @@ struct shard_rates {
   // then; of one shard alone, none.
   double answers_last = 0;
   double late_seconds = 0;
-  double waits = 0;    // seconds in the window: for workers that came last
-  double busy = 0;     // share of the time of its process, as the next
-  double replica = 0;  // in which a step waited for its replica
+  double waits = 0;                // seconds in the window: for workers that came last
+  double busy = 0;                 // share of the time of its process, as the next
+  double replica = 0;              // in which a step waited for its replica
+  double bytes_in_per_second = 0;  // as shard_times, as the next
+  double bytes_out_per_second = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t pushes_held = 0;
   pressure_rates pressure;
 };
 

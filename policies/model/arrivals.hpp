@@ -36,6 +36,11 @@ struct shard_times {
   std::uint64_t elapsed_ns = 0;
   std::uint64_t busy_ns = 0;     // with frames of workers, and the steps that they make due
   std::uint64_t replica_ns = 0;  // in which a step waited for its replica
+  std::uint64_t bytes_in = 0;    // of gradients, that came or were read in place
+  std::uint64_t bytes_out = 0;   // of parameters that were sent
+  // As of now: of the process in memory, and pushes that wait for a step.
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t pushes_held = 0;
   process_pressure pressure;
 
   friend bool operator==(const shard_times&, const shard_times&) = default;

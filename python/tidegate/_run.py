@@ -17,7 +17,8 @@ _OF_JOB = ("clock_slowest", "clock_fastest", "samples", "loss", "restarts", "sec
            "samples_per_second")
 _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second", "computes", "calls", "waits",
               "credits", "garbage", "comes_last", "late_seconds", "stopped", "starved", "disk_faults", "memory")
-_OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "replica", "stopped", "starved", "disk_faults",
+_OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "replica", "bytes_in_per_second",
+             "bytes_out_per_second", "resident_bytes", "pushes_held", "stopped", "starved", "disk_faults",
              "memory")
 _OF_CLOCK = ("incarnation", "began_ns", "pushed_ns", "ended_ns", "computes_seconds", "calls_seconds", "waits_seconds",
              "late_seconds", "last_shard", "shard_late_seconds")

@@ -1,6 +1,7 @@
 #include "runtime/process/process_stat.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <sstream>
@@ -41,6 +42,20 @@ expected<process_stat> stat_of(int pid) {
     } while (size < 0 && errno == EINTR);
   if (size <= 0) return fail(errc::not_found, path + ": " + std::strerror(errno));
   return parse_stat({text, static_cast<std::size_t>(size)});
+}
+
+// "SIZE RESIDENT SHARED ...", in pages.
+std::uint64_t resident_bytes_of_process() noexcept {
+  const unique_fd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const auto bytes = file ? ::read(file.get(), text, sizeof text) : -1;
+  if (bytes <= 0) return 0;
+  const std::string_view line(text, static_cast<std::size_t>(bytes));
+  const auto begin = line.find(' ');
+  if (begin == std::string_view::npos) return 0;
+  std::uint64_t pages = 0;
+  std::from_chars(line.data() + begin + 1, line.data() + line.size(), pages);
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 bool is_over(const process_stat& stat) {

@@ -20,6 +20,9 @@ struct process_stat {
 expected<process_stat> parse_stat(std::string_view text);
 // Errors: not_found (no such process), corrupt.
 expected<process_stat> stat_of(int pid);
+// Returns how much of this process is in memory, shared memory with it; 0: the kernel does not
+// say.
+std::uint64_t resident_bytes_of_process() noexcept;
 // Nothing of it is left but its exit status.
 bool is_over(const process_stat& stat);
 

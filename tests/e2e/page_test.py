@@ -100,6 +100,11 @@ class Page(ClusterTest):
         self.assertEqual(browser.value('document.getElementById("state").textContent'), "running")
         self.assertEqual(browser.value('document.querySelectorAll("#topology .node.late").length'), 1)
         self.assertEqual(browser.value('document.querySelectorAll("#workers tr.late th").length'), 1)
+        shards = [row.split() for row in browser.value(
+            '[...document.querySelectorAll("#shards tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent).join(" ")).join("\\n")'
+            ).splitlines()]
+        self.assertEqual([row[0] for row in shards], ["0", "1"])
+        self.assertTrue(any(row[-2] == "MiB" for row in shards), f"their memory: {shards}")
         self.look_at_a_death(run)
         self.look_at_logs(run)
         self.look_at_a_launcher_that_is_stopped(run)

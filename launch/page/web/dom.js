@@ -41,6 +41,14 @@ export function milliseconds(value) {
   return isNumber(value) ? `${value >= 100 ? Math.round(value) : value.toFixed(1)} ms` : "–";
 }
 
+export function bytes(value) {
+  if (!isNumber(value)) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, value)) / 10));
+  const scaled = value / 1024 ** power;
+  return `${power === 0 ? Math.round(scaled) : scaled.toFixed(1)} ${units[power]}`;
+}
+
 export function duration(seconds) {
   if (!isNumber(seconds)) return "–";
   const whole = Math.max(0, Math.round(seconds));

@@ -75,8 +75,8 @@ export function drawReasons(jobs) {
   const lines = [];
   for (const {job, seconds, reasons} of jobs) {
     const over = `over the last ${duration(seconds)}`;
-    for (const reason of reasons.slice(0, 3))
-      lines.push(element("p", {className: "reason late"}, element("span", {className: "mark", textContent: "▲"}),
+    for (const [index, reason] of reasons.slice(0, 3).entries())
+      lines.push(element("p", {className: index === 0 ? "reason late" : "reason"}, element("span", {className: "mark", textContent: index === 0 ? "▲" : "△"}),
         element("span", {}, element("strong", {textContent: `${job}: `}), `${reason}. `,
           element("span", {className: "quiet", textContent: over}))));
     if (reasons.length > 3)

@@ -6,6 +6,7 @@ import {Feed, Refused, ask, hasKey, keepKey} from "./feed.js";
 import {drawJobs, drawReasons, jobsOfHistory} from "./jobs.js";
 import {Logs} from "./logs.js";
 import {Series} from "./series.js";
+import {drawShards} from "./shards.js";
 import {drawTopology, processesOf} from "./topology.js";
 import {drawBars, drawTable, workersOf} from "./workers.js";
 
@@ -108,10 +109,19 @@ function drawSeries() {
   charts.late.show(times, workerLines("late_ms"), marks, "by how many milliseconds a clock waited for each worker");
   note("late-note", `of a clock, on average: after the last but one; ${some()}`);
   const fastest = series.columns.clock_fastest;
-  const behind = workerLines("clock", (clock, index) => (isNumber(clock) ? Math.max(0, fastest[index] - clock) : null));
+  // Workers tell of their clocks one after another, so the differences may be larger than the policy lets them be.
+  const most = clocksApartMost(chosenJob()?.policy);
+  const behind = workerLines("clock", (clock, index) => (isNumber(clock) ? Math.min(most, Math.max(0, fastest[index] - clock)) : null));
   charts.clock.show(times, behind, marks, "clocks that each worker is behind the fastest");
   note("clock-note", `the fastest is at clock ${count(fastest.at(-1))}, the median at ${count(series.columns.clock_median.at(-1))}, ` +
     `the slowest at ${count(series.columns.clock_slowest.at(-1))}; ${some()}`);
+}
+
+// How many clocks a policy lets workers be apart: "bsp", "ssp(3)", "async".
+function clocksApartMost(policy) {
+  if (policy === "bsp") return 1;
+  const staleness = /^ssp\((\d+)\)$/.exec(policy ?? "")?.[1];
+  return staleness === undefined ? Infinity : Number(staleness) + 1;
 }
 
 function chosenJob() {
@@ -125,6 +135,7 @@ function drawWorkers() {
   const total = isLive ? workers.length : Math.max(run.series?.workersCount ?? 0, workers.length);
   drawBars(charts.bars, workers, total, isLive);
   drawTable(workers, lateRanks(), total);
+  drawShards(job, new Set(run.reasons.find((reason) => reason.job === run.chosen)?.shards ?? []));
 }
 
 function drawProcesses() {

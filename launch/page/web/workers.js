@@ -11,7 +11,7 @@ export function workersOf(job, series) {
     const left = new Set(job.ranks_left);
     return job.members.filter((member) => !left.has(member.rank)).map((member) => ({
       rank: member.rank, clock: member.clock, samples: member.samples_per_second, computes: member.computes,
-      calls: member.calls, waits: member.waits, last: member.comes_last, lateMs: 1000 * member.late_seconds,
+      calls: member.calls, waits: member.waits, last: member.comes_last, lateMs: 1000 * member.late_per_clock,
       incarnation: member.incarnation, state: member.finished ? "finished" : member.joined ? "" : "not there",
     }));
   }
@@ -22,7 +22,7 @@ export function workersOf(job, series) {
   }));
 }
 
-const lateness = (worker) => (worker.last ?? 0) * (worker.lateMs ?? 0);
+const lateness = (worker) => worker.lateMs ?? 0;
 const byLateness = (workers) => [...workers].sort((a, b) => lateness(b) - lateness(a) || a.rank - b.rank);
 const byRank = (workers) => [...workers].sort((a, b) => a.rank - b.rank);
 // By rank where all have room, else those that are late first.
@@ -56,7 +56,7 @@ const COLUMNS = [
   ["rank", (worker) => worker.rank], ["", (worker) => worker.state], ["clock", (worker) => count(worker.clock)],
   ["samples/s", (worker) => count(worker.samples)], ["computes", (worker) => percent(worker.computes)],
   ["calls", (worker) => percent(worker.calls)], ["waits", (worker) => percent(worker.waits)],
-  ["comes last", (worker) => percent(worker.last)], ["late by", (worker) => milliseconds(worker.lateMs)],
+  ["comes last", (worker) => percent(worker.last)], ["late a clock", (worker) => milliseconds(worker.lateMs)],
   ["process", (worker) => brief(worker.incarnation)],
 ];
 

@@ -46,7 +46,12 @@ run_view one_job() {
                          .incarnation = 2}},
           .hosts = {{.name = "", .state = "up"}, {.name = "blue", .state = "up"}},
           .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-0", .seconds = 3}},
-          .shards = {{}, {.elapsed_ns = 9'000'000'000, .busy_ns = 4'500'000'000}}};
+          .shards = {{},
+                     {.elapsed_ns = 9'000'000'000,
+                      .busy_ns = 4'500'000'000,
+                      .bytes_in = 77,
+                      .resident_bytes = 88,
+                      .pushes_held = 3}}};
 }
 
 TEST(metrics_text, has_what_the_launcher_knows) {
@@ -71,6 +76,9 @@ TEST(metrics_text, has_what_the_launcher_knows) {
         "0.25\n",
         "tidegate_disk_faults_total{job=\"mlp\",rank=\"1\"} 9\n",
         "tidegate_shard_seconds_total{shard=\"1\",activity=\"busy\"} 4.5\n",
+        "tidegate_shard_bytes_total{shard=\"1\",direction=\"in\"} 77\n",
+        "tidegate_shard_resident_bytes{shard=\"1\"} 88\n",
+        "tidegate_shard_pushes_held{shard=\"1\"} 3\n",
         "tidegate_last_answers_total{job=\"mlp\",shard=\"1\"} 40\n",
         "tidegate_late_answers_seconds_total{job=\"mlp\",shard=\"1\"} 0.75\n",
         "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",

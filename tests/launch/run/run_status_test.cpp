@@ -104,13 +104,15 @@ TEST(status_text, says_where_the_time_of_workers_goes) {
                             .calls = 0.01,
                             .waits = 0.59},
                            {.rank = 2,
+                            .clocks = 100,
                             .clocks_per_second = 20,
                             .samples_per_second = 320,
                             .computes = 0.98,
                             .calls = 0.01,
                             .waits = 0.01,
                             .comes_last = 1,
-                            .late_seconds = 0.0299}}};
+                            .late_seconds = 0.0299,
+                            .late = 2.99}}};
   EXPECT_THAT(
       status_text(status_line(run)).value(),
       HasSubstr(

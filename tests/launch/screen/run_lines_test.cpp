@@ -40,13 +40,15 @@ run_view slow_worker(std::uint32_t workers = 4) {
     worker.clock = 205;
     job.members.push_back(worker);
     rates.workers.push_back({.rank = rank,
+                             .clocks = 100,
                              .clocks_per_second = 20,
                              .samples_per_second = 608,
                              .computes = is_slow ? 0.96 : 0.4,
                              .calls = 0.01,
                              .waits = is_slow ? 0.03 : 0.59,
                              .comes_last = is_slow ? 1.0 : 0.0,
-                             .late_seconds = is_slow ? 0.0299 : 0});
+                             .late_seconds = is_slow ? 0.0299 : 0,
+                             .late = is_slow ? 2.99 : 0});
     processes.push_back({.name = {process_role::worker, "mlp", rank}});
   }
   return {.cluster = "mine",

@@ -17,7 +17,9 @@ using testing::StartsWith;
 std::string shard_json(int number, double busy, double last, double late) {
   return R"({"shard":)" + std::to_string(number) + R"(,"busy":)" + std::to_string(busy) +
          R"(,"answers_last":)" + std::to_string(last) + R"(,"late_seconds":)" +
-         std::to_string(late) + R"(,"stopped":0.02,"starved":0.25})";
+         std::to_string(late) +
+         R"(,"stopped":0.02,"starved":0.25,"bytes_in_per_second":2048,"bytes_out_per_second":5,)" +
+         R"("resident_bytes":1048576,"pushes_held":3})";
 }
 
 // A job whose workers, so many, wait for shard 1.
@@ -53,11 +55,15 @@ std::vector<std::string> table(const std::vector<std::uint64_t>& named, int shar
 }
 
 TEST(shard_rows, say_how_busy_each_is_and_who_answers_last) {
-  EXPECT_THAT(
-      table({1}, 2, 68, 9),
-      ElementsAre("shard   last       late  starved  stopped  # busy . idle",
-                  "    0     0%     0.0 ms      25%       2%  #############............",
-                  "   *1    97%    12.3 ms      25%       2%  ###################......"));
+  EXPECT_THAT(table({1}, 2, 106, 9), ElementsAre("shard   last       late        in/s       "
+                                                 "out/s      memory  queue  starved  stopped  "
+                                                 "# busy . idle",
+                                                 "    0     0%     0.0 ms     2.0 KiB         "
+                                                 "5 B     1.0 MiB      3      25%       2%  "
+                                                 "##########..........",
+                                                 "   *1    97%    11.9 ms     2.0 KiB         "
+                                                 "5 B     1.0 MiB      3      25%       2%  "
+                                                 "###############....."));
 }
 
 TEST(shard_rows, are_of_all_jobs_that_run) {
@@ -71,7 +77,8 @@ TEST(shard_rows, are_of_all_jobs_that_run) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].shard, 0U);
   EXPECT_EQ(rows[0].last, 0.5) << "of the job that it holds up most";
-  EXPECT_EQ(rows[0].late, 0.004);
+  EXPECT_EQ(rows[0].late, 0.002) << "a clock, over all clocks";
+  EXPECT_EQ(rows[0].pushes_held, 3U);
   EXPECT_FALSE(rows[0].is_named);
   EXPECT_EQ(rows[1].shard, 7U);
   EXPECT_TRUE(rows[1].is_named);

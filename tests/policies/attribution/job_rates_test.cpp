@@ -110,6 +110,10 @@ std::vector<shard_times> shards_at(std::uint64_t seconds) {
           {.elapsed_ns = ns,
            .busy_ns = ns / 2,
            .replica_ns = ns / 8,
+           .bytes_in = 1000 * seconds,
+           .bytes_out = 500 * seconds,
+           .resident_bytes = 7 + seconds,
+           .pushes_held = 2,
            .pressure = {.stopped_ns = ns / 4, .starved_ns = ns / 5, .disk_faults = seconds}}};
 }
 
@@ -127,6 +131,10 @@ TEST(rate_window, shards_as_workers_and_they_themselves_see_them) {
   EXPECT_NEAR(slow.late_seconds, 0.003, 1e-9);
   EXPECT_NEAR(slow.busy, 0.5, 1e-9);
   EXPECT_NEAR(slow.replica, 0.125, 1e-9);
+  EXPECT_NEAR(slow.bytes_in_per_second, 1000, 1e-6);
+  EXPECT_NEAR(slow.bytes_out_per_second, 500, 1e-6);
+  EXPECT_EQ(slow.resident_bytes, 11U) << "as of now";
+  EXPECT_EQ(slow.pushes_held, 2U);
   EXPECT_NEAR(slow.pressure.stopped, 0.25, 1e-9);
   EXPECT_NEAR(slow.pressure.starved, 0.2, 1e-9);
   EXPECT_NEAR(slow.pressure.disk_faults, 1, 1e-9);

@@ -88,5 +88,13 @@ TEST(descendants, are_those_of_children_too) {
   EXPECT_TRUE(descendants_of(shell).empty());
 }
 
+TEST(resident_bytes, grow_with_what_a_process_touches) {
+  constexpr std::size_t bytes = std::size_t{64} << 20U;
+  const auto before = resident_bytes_of_process();
+  const std::vector<char> touched(bytes, 'x');
+  EXPECT_GE(resident_bytes_of_process(), before + bytes / 2);
+  EXPECT_EQ(touched.back(), 'x');
+}
+
 }  // namespace
 }  // namespace tidegate::runtime
