@@ -3,7 +3,7 @@ import {byId, bytes, count, element, milliseconds, percent} from "./dom.js";
 
 const COLUMNS = [
   ["shard", (shard) => shard.shard], ["busy", (shard) => percent(shard.busy)],
-  ["waits for replica", (shard) => percent(shard.replica)], ["answers last", (shard) => percent(shard.answers_last)],
+  ["replica", (shard) => percent(shard.replica)], ["answers last", (shard) => percent(shard.answers_last)],
   ["late a clock", (shard) => milliseconds(1000 * shard.answers_last * shard.late_seconds)],
   ["in/s", (shard) => bytes(shard.bytes_in_per_second)], ["out/s", (shard) => bytes(shard.bytes_out_per_second)],
   ["memory", (shard) => bytes(shard.resident_bytes)], ["queue", (shard) => count(shard.pushes_held)],
