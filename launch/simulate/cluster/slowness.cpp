@@ -1,6 +1,7 @@
 #include "launch/simulate/cluster/slowness.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/process.hpp"
@@ -43,6 +44,10 @@ cause cause_of(slow_kind kind) {
       break;
   }
   return cause::arrives;
+}
+
+double seconds(nanoseconds of) {
+  return static_cast<double>(of) * 1e-9;
 }
 
 bool is_of_replica(slow_kind kind) {
@@ -236,6 +241,25 @@ void slowness::expect_the_cause() const {
   if (!is_right)
     world_.check.fail("attribution", "slow is " + text_of(wanted) + "; it names " +
                                          (named.empty() ? "nobody" : named));
+  else
+    expect_what_it_cost(all[0]);
+}
+
+// "Without that the job would be so many times as fast": the clocks before were. What comes
+// late over a link costs a round trip or several, and what waits for a replica may cost later
+// clocks.
+void slowness::expect_what_it_cost(const policies::held_up_by& of) const {
+  if (of.because == cause::arrives || of.because == cause::replica) return;
+  double looked_at = 0;
+  for (const auto& each : within(*began_, *known_ + known_within)) looked_at += each.seconds;
+  const auto told = looked_at * (1 - 1 / of.faster);
+  const auto calm =
+      seconds(*began_ - *settled_) / static_cast<double>(plan_.from - settling_clocks);
+  const auto cost = seconds(*ended_ - *began_) - calm * static_cast<double>(plan_.clocks);
+  constexpr double share_off_most = 0.25, seconds_off_most = 0.05;
+  if (std::abs(told - cost) > share_off_most * cost + seconds_off_most)
+    world_.check.fail("attribution", text_of(of) + ": it cost " + std::to_string(cost) +
+                                         " s, and " + std::to_string(told) + " s is told");
 }
 
 // The first periods are of workers that begin.

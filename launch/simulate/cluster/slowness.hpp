@@ -58,6 +58,7 @@ class slowness {
   void expect_nobody(nanoseconds begin, nanoseconds end) const;
   void expect_the_disk() const;
   void expect_the_cause() const;
+  void expect_what_it_cost(const policies::held_up_by& of) const;
 
   world& world_;
   const slow_plan plan_;
