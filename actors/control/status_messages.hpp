@@ -54,7 +54,8 @@ auto inspect(Inspector& f, worker_status& x) {
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_times& x) {
   return f(caf::meta::type_name("tidegate::checkpoint_times"), x.count, x.late_ns, x.clock,
-           x.round_ns, x.shard, x.part_ns, x.part_bytes, x.others_ns, x.manifest_ns);
+           x.round_ns, x.shard, x.part_ns, x.part_bytes, x.others_ns, x.others_bytes,
+           x.manifest_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {

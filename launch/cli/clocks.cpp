@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <set>
 
 #include "launch/cli/run_spans.hpp"
 #include "launch/text/printable.hpp"
@@ -17,6 +19,12 @@ constexpr std::size_t rows_shown = 20;
 exit_code not_shown(const std::string& why) {
   std::cerr << "tidegate clocks: " << why << "\n";
   return exit_code::job_failed;
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + printable(name);
+  return text;
 }
 
 void keep_last(std::vector<clock_record>& records) {
@@ -35,8 +43,13 @@ exit_code show_clocks(const command_line& line) {
   const auto file = read_spans(from);
   if (!file) return not_shown(*spans + ", " + file.error().message());
   auto records = clock_records(file->processes, line.clocks);
-  if (!line.job.empty())
+  if (!line.job.empty()) {
+    std::set<std::string> jobs;
+    for (const auto& record : records) jobs.insert(record.job);
     std::erase_if(records, [&](const clock_record& record) { return record.job != line.job; });
+    if (records.empty() && !jobs.empty())
+      return not_shown("nothing is known of job " + line.job + "; there are: " + joined(jobs));
+  }
   if (records.empty()) return not_shown(no_spans_text(line));
   if (line.json) {
     std::cout << clocks_json(records);

@@ -23,29 +23,31 @@ using json = nlohmann::ordered_json;
 
 // Returns false once the clock can be in a trace: every job has ended it, or has ended, or the
 // run has, or says nothing.
-bool must_wait(const std::string& run_dir, std::uint64_t clock, std::string& where) {
-  const auto status = read_status(run_dir, [] {});
+bool must_wait(const command_line& line, std::string& where) {
+  const auto status = read_status(line.file, [] {});
   if (!status || has_ended(*status)) return false;
-  const auto line = json::parse(*status, nullptr, false);
-  for (const auto& job : list_in(line, "jobs")) {
+  const auto all = json::parse(*status, nullptr, false);
+  for (const auto& job : list_in(all, "jobs")) {
+    if (!line.job.empty() && text_in(job, "name") != line.job) continue;
     const auto at = count_in(job, "clock_slowest");
     const auto state = text_in(job, "state");
     if (state != "running" && state != "waiting") continue;
-    if (at > clock) continue;
+    if (at > line.clocks->last) continue;
     where = "job " + printable(text_in(job, "name")) + " is at clock " + std::to_string(at);
     return true;
   }
   return false;
 }
 
-void wait_for(const std::string& run_dir, std::uint64_t clock, std::string_view command) {
+void wait_for_clocks(const command_line& line, std::string_view command) {
   constexpr std::chrono::milliseconds pause(100);
   std::string where;
   bool is_told = false;
-  while (must_wait(run_dir, clock, where)) {
+  while (must_wait(line, where)) {
     if (!std::exchange(is_told, true))
-      std::cerr << "tidegate " << command << ": waiting for the end of clock " << clock << "; "
-                << where << " (Ctrl-C ends the waiting, not the run)\n";
+      std::cerr << "tidegate " << command << ": waiting for the end of clock "
+                << line.clocks->last << "; " << where
+                << " (Ctrl-C ends the waiting, not the run)\n";
     std::this_thread::sleep_for(pause);
   }
 }
@@ -59,7 +61,7 @@ runtime::expected<std::string> find_spans(const command_line& line, std::string_
   if (!is_run(line.file)) return fail(line.file + " is no run folder");
   std::string spans;
   if (has_launcher(line.file)) {
-    if (line.clocks) wait_for(line.file, line.clocks->last, command);
+    if (line.clocks) wait_for_clocks(line, command);
     const auto answer = ask_launcher(line.file, "trace", [&] {
       std::cerr << "tidegate " << command << ": waiting for the launcher in " << line.file
                 << " to answer (Ctrl-C ends the waiting, not the run)\n";

@@ -86,7 +86,7 @@ constexpr yaml_key keys[] = {
   {.path="faults.slow.*.from", .type="number", .preset="0", .allowed="a clock, from 0", .doc="the factor counts from this clock of the worker on"},
   {.path="faults.slow.*.until", .type="number", .preset="-", .allowed="a clock after from", .doc="and no more from this one on; without it to the end"},
   {.path="faults.slow.*.link_delay", .type="duration", .preset="0ms", .allowed="0ms to 10s, with ms or s", .doc="how much later each frame comes that the process sends, as long as it runs"},
-  {.path="faults.slow.*.disk_delay", .type="duration", .preset="0ms", .allowed="0ms to 60s, with ms or s", .doc="how much longer a shard takes to write its part of each checkpoint; shards only"},
+  {.path="faults.slow.*.disk_delay", .type="duration", .preset="0ms", .allowed="0ms to 60s, with ms or s", .doc="how much longer a shard takes to write its part of each checkpoint; shards and replicas"},
   {.path="faults.random", .type="map", .preset="-", .allowed="a map", .doc="processes are hit again and again, as by `tidegate chaos RUN_DIR random`"},
   {.path="faults.random.every", .type="text", .preset="-", .allowed="a duration, or a range first..last", .doc="the pause before each; 200ms..2s without it"},
   {.path="faults.random.roles", .type="list", .preset="-", .allowed="coordinator, shard, replica, aggregator, worker", .doc="who may be hit; workers without it"},

@@ -139,6 +139,7 @@ std::string reasons_json(const std::string& run_dir, std::size_t lines, std::siz
                {"last_clock", of->last_clock}};
     entry["reasons"] = entry["ranks"] = entry["shards"] = json::array();
     for (const auto& reason : reasons_text(*of)) entry["reasons"].push_back(reason);
+    entry["held_up"] = of->held_up.size();  // the first so many say who does
     for (const auto& each : of->held_up) {
       const bool is_worker = each.kind == policies::held_up_by::party::worker;
       entry[is_worker ? "ranks" : "shards"].push_back(each.number);

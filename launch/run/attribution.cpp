@@ -64,8 +64,8 @@ std::string milliseconds(double seconds) {
 
 std::string because_text(const held_up_by& of) {
   const auto compared = [&of](const std::string& own, const std::string& others) {
-    return own + milliseconds(of.own_seconds) + " a clock, " + others +
-           milliseconds(of.others_seconds);
+    auto text = own + milliseconds(of.own_seconds) + " a clock";
+    return of.has_others ? text + ", " + others + milliseconds(of.others_seconds) : text;
   };
   switch (of.because) {
     case cause::stopped:
@@ -141,6 +141,7 @@ json late_checkpoint_json(const policies::late_checkpoint& of) {
           {"part_seconds", worst.part},
           {"part_bytes", worst.part_bytes},
           {"others_seconds", worst.others},
+          {"others_bytes", worst.others_bytes},
           {"manifest_seconds", worst.manifest}};
 }
 

@@ -86,7 +86,8 @@ policies::checkpoint_account checkpoint_in(const Json& of) {
           .part = number_in(of, "part_seconds"),
           .others = number_in(of, "others_seconds"),
           .manifest = number_in(of, "manifest_seconds"),
-          .part_bytes = count_in(of, "part_bytes")};
+          .part_bytes = count_in(of, "part_bytes"),
+          .others_bytes = count_in(of, "others_bytes")};
 }
 
 }  // namespace tidegate::launch

@@ -148,21 +148,20 @@ void add_pressures(const run_view::job& job, metric_sink& to) {
             number(lasted) * ns);
 }
 
-void add_shards(const run_view& run, metric_sink& to) {
-  for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
-    if (const auto& of = run.shards[shard]; of.elapsed_ns > 0)
-      for (const auto& [activity, lasted] :
-           {std::pair("busy", of.busy_ns), std::pair("replica", of.replica_ns),
-            std::pair("stopped", of.pressure.stopped_ns),
-            std::pair("starved", of.pressure.starved_ns)})
-        to.sample({{"shard", std::to_string(shard)}, {"activity", activity}},
-                  number(lasted) * ns);
-}
-
 template <class Add>
 void for_shards(const run_view& run, const Add& add) {
   for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
     if (run.shards[shard].elapsed_ns > 0) add(std::to_string(shard), run.shards[shard]);
+}
+
+void add_shards(const run_view& run, metric_sink& to) {
+  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
+    for (const auto& [activity, lasted] :
+         {std::pair("busy", of.busy_ns), std::pair("replica", of.replica_ns),
+          std::pair("stopped", of.pressure.stopped_ns),
+          std::pair("starved", of.pressure.starved_ns)})
+      to.sample({{"shard", shard}, {"activity", activity}}, number(lasted) * ns);
+  });
 }
 
 void add_shard_bytes(const run_view& run, metric_sink& to) {

@@ -79,6 +79,7 @@ json checkpoint_json(const policies::checkpoint_times& of) {
           {"part_seconds", seconds(of.part_ns)},
           {"part_bytes", of.part_bytes},
           {"others_seconds", seconds(of.others_ns)},
+          {"others_bytes", of.others_bytes},
           {"manifest_seconds", seconds(of.manifest_ns)}};
 }
 

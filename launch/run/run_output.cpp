@@ -38,6 +38,16 @@ exit_code to_exit_code(policies::run_outcome outcome) {
   return exit_code::job_failed;
 }
 
+// Of a job that is done.
+std::size_t exiting_workers(const policies::launch_core& core, const std::string& job) {
+  const auto* status = core.job(job);
+  return status != nullptr && status->state == job_state::done ? core.workers_alive(job) : 0;
+}
+
+std::string exiting_text(std::size_t workers) {
+  return std::to_string(workers) + (workers == 1 ? " worker" : " workers") + " still exiting";
+}
+
 }  // namespace
 
 runtime::status run_output::follow_workers() {
@@ -64,7 +74,9 @@ void run_output::add_to(std::vector<pollfd>& fds) const {
 }
 
 void run_output::show_followed(std::vector<std::string> lines) {
-  for (const auto& line : lines) journal_.screen().print(line);
+  std::string text;
+  for (const auto& line : lines) text += line + "\n";
+  if (!text.empty()) journal_.screen().print(text);
 }
 
 void run_output::write_launcher(std::uint64_t token) {
@@ -89,7 +101,11 @@ void run_output::show(std::int64_t now, const policies::launch_core& core,
     return screen.live(job_lines(core, metrics, size.columns), changed, now / 1'000'000);
   if (!changed && now < drawn_at_ + pause_of_screen_ns) return;
   drawn_at_ = now;
-  screen.live(screen_lines(view(), metrics, size, wants_color()), changed, now / 1'000'000);
+  auto lines = screen_lines(view(), metrics, size, wants_color());
+  for (const auto& job : spec_.jobs)
+    if (const auto left = exiting_workers(core, job.name); left > 0)
+      lines.push_back("job " + job.name + " is done; " + exiting_text(left));
+  screen.live(lines, changed, now / 1'000'000);
 }
 
 std::vector<std::string> run_output::job_lines(const policies::launch_core& core,
@@ -101,11 +117,8 @@ std::vector<std::string> run_output::job_lines(const policies::launch_core& core
     if (status == nullptr) continue;
     const auto workers = status->workers > 0 ? status->workers : job.workers;
     auto line = progress_line(*status, workers, metrics.rates(job.name), width);
-    const auto left = core.workers_alive(job.name);
-    if (status->state == job_state::done && left != 0) {
-      line += "  (" + std::to_string(left) + (left == 1 ? " worker" : " workers") +
-              " still exiting)";
-    }
+    if (const auto left = exiting_workers(core, job.name); left > 0)
+      line += "  (" + exiting_text(left) + ")";
     if (width != 0 && line.size() >= width) line.resize(width - 1);
     lines.push_back(std::move(line));
   }

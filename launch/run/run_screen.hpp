@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "launch/run/attribution.hpp"
 #include "launch/run/run_metrics.hpp"
 #include "launch/run/run_status.hpp"
+#include "launch/screen/run_lines.hpp"
 
 namespace tidegate::launch {
+
+// Adds the sentences about a job, and the shards that they name.
+void add_reasons(const job_attribution& of, run_content& to);
 
 struct terminal_size {
   std::size_t columns = 0;

@@ -202,8 +202,7 @@ void put_reasons(const std::vector<std::string>& reasons, screen_text& to) {
   for (std::size_t i = 0; i < std::min(reasons.size(), reasons_most); ++i)
     to.put_wrapped(reasons[i], text_style::bad);
   if (reasons.size() > reasons_most)
-    to.put("and " + std::to_string(reasons.size() - reasons_most) +
-               " more hold it up: tidegate why",
+    to.put("and " + std::to_string(reasons.size() - reasons_most) + " more: tidegate why",
            text_style::bad);
 }
 

@@ -1,4 +1,4 @@
-// Cells of the tables of `tidegate top`. Pure, any thread.
+// Cells of the tables of a run on a screen. Pure, any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,7 @@
 #include "launch/text/display.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <string_view>
 #include <sys/ioctl.h>
@@ -10,6 +12,20 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::int64_t plain_interval_ms = 2000;
+constexpr unsigned columns_least = 20;
+
+// Bytes of a line without its escape sequences, which end with a letter.
+std::size_t shown_columns(std::string_view line) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] != '\x1b')
+      ++columns;
+    else
+      while (at + 1 < line.size() && std::isalpha(static_cast<unsigned char>(line[at])) == 0)
+        ++at;
+  }
+  return columns;
+}
 
 }  // namespace
 
@@ -25,10 +41,15 @@ void display::write(const std::string& text) {
   }
 }
 
-// Up to the first live line, and clear from there.
+// Up to the first live line, and clear from there. A terminal that has become narrower since
+// has broken lines into several.
 std::string display::erase() {
   if (shown_.empty()) return {};
-  return "\r\x1b[" + std::to_string(shown_.size()) + "A\x1b[J";
+  const auto columns = std::max<std::size_t>(1, width());
+  std::size_t rows = 0;
+  for (const auto& line : shown_)
+    rows += std::max<std::size_t>(1, (shown_columns(line) + columns - 1) / columns);
+  return "\r\x1b[" + std::to_string(rows) + "A\x1b[J";
 }
 
 void display::print(const std::string& text) {
@@ -61,13 +82,14 @@ void display::live(const std::vector<std::string>& lines, bool changed, std::int
 std::size_t display::width() const {
   if (!is_terminal_) return 0;
   winsize size = {};
-  if (::ioctl(fd_, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
+  if (::ioctl(fd_, TIOCGWINSZ, &size) != 0 || size.ws_col < columns_least) return 80;
   return size.ws_col;
 }
 
 std::size_t display::height() const {
   winsize size = {};
-  return !is_terminal_ || ::ioctl(fd_, TIOCGWINSZ, &size) != 0 ? 0 : size.ws_row;
+  const bool is_known = is_terminal_ && ::ioctl(fd_, TIOCGWINSZ, &size) == 0;
+  return is_known && size.ws_col >= columns_least ? size.ws_row : 0;
 }
 
 }  // namespace tidegate::launch

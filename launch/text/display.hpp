@@ -22,7 +22,7 @@ class display {
   void live(const std::vector<std::string>& lines, bool changed, std::int64_t now_ms);
   // Columns of the terminal; 0: no limit.
   std::size_t width() const;
-  // Rows of the terminal; 0: it has not said, or output goes elsewhere.
+  // Rows of the terminal; 0: it has not said, is very narrow, or output goes elsewhere.
   std::size_t height() const;
 
  private:

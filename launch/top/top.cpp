@@ -14,6 +14,7 @@
 #include "launch/run/attribution.hpp"
 #include "launch/run/read_status.hpp"
 #include "launch/run/run_folder.hpp"
+#include "launch/run/run_screen.hpp"
 #include "launch/run/run_status.hpp"
 #include "launch/run/status_feed.hpp"
 #include "launch/screen/ansi_text.hpp"
@@ -40,13 +41,7 @@ void read_reasons(const std::string& run_dir, std::size_t jobs, run_content& to)
   metrics_record record;
   if (!record.read(lines).ok()) return;
   for (const auto& job : record.jobs()) {
-    const auto of = record.attribute(job, {});
-    if (!of) continue;
-    for (const auto& reason : reasons_text(*of))
-      to.reasons.push_back("job " + job + ": " + reason);
-    for (const auto& each : of->held_up)
-      if (each.kind == policies::held_up_by::party::shard)
-        to.late_shards.push_back(each.number);
+    if (const auto of = record.attribute(job, {})) add_reasons(*of, to);
   }
 }
 

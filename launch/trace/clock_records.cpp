@@ -8,6 +8,7 @@
 
 #include "launch/trace/span_names.hpp"
 #include "launch/trace/traced_process.hpp"
+#include "launch/trace/write_trace.hpp"
 #include "policies/model/last_comer.hpp"
 
 namespace tidegate::launch {
@@ -41,28 +42,55 @@ void add_answers(const traced_process& worker, std::map<std::uint64_t, worker_cl
   }
 }
 
-// The first clock that a process noted may have begun before its ring did.
-std::map<std::uint64_t, worker_clock> clocks_of(const traced_process& worker) {
-  std::map<std::uint64_t, worker_clock> all;
-  std::int64_t ended = 0;
-  std::optional<std::uint64_t> first;
-  for (const auto& span : worker.spans) {
-    if (span.kind != span_kind::call && span.kind != span_kind::wait) continue;
-    if (!first) first = span.clock;
-    auto [at, is_new] = all.try_emplace(span.clock);
-    auto& of = at->second;
-    if (is_new) of = {.incarnation = worker.incarnation, .began_ns = ended};
-    ended = std::max(ended, span.end_ns);
-    of.ended_ns = ended;
+// What a program's thread did, a clock at a time.
+class program_clocks {
+ public:
+  explicit program_clocks(const traced_process& worker) : worker_(worker) {
+    for (const auto& span : worker.spans)
+      if (span.kind == span_kind::call || span.kind == span_kind::wait)
+        program_.push_back(&span);
+    for (std::size_t i = 0; i < program_.size(); ++i) add(i);
+    drop_ends();
+    add_answers(worker, all_);
+  }
+  std::map<std::uint64_t, worker_clock> take() { return std::move(all_); }
+
+ private:
+  // A push that finds no room waits before it begins, after the program has computed: that wait
+  // is of its clock, and not of the call before.
+  std::uint64_t clock_of(std::size_t at) const {
+    constexpr std::int64_t moment_ns = 5'000;
+    const auto& span = *program_[at];
+    if (span.kind == span_kind::call || at == 0 || at + 1 == program_.size()) return span.clock;
+    const auto& next = *program_[at + 1];
+    const bool waits_for_room = pushes(next) && next.begin_ns - span.end_ns < moment_ns &&
+                                span.begin_ns - program_[at - 1]->end_ns >= moment_ns;
+    return waits_for_room ? next.clock : span.clock;
+  }
+  void add(std::size_t at) {
+    const auto& span = *program_[at];
+    auto [entry, is_new] = all_.try_emplace(clock_of(at));
+    auto& of = entry->second;
+    if (is_new)
+      of = {.incarnation = worker_.incarnation,
+            .began_ns = at == 0 ? span.begin_ns : program_[at - 1]->end_ns};
+    of.ended_ns = span.end_ns;
     (span.kind == span_kind::call ? of.call_ns : of.wait_ns) += lasted(span);
     if (pushes(span) && of.pushed_ns == 0) of.pushed_ns = span.begin_ns;
+    ends_with_wait_ = span.kind == span_kind::wait && of.pushed_ns != 0;
   }
-  if (first) all.erase(*first);
-  // The last one may go on.
-  if (!all.empty() && all.rbegin()->second.wait_ns == 0) all.erase(std::prev(all.end()));
-  add_answers(worker, all);
-  return all;
-}
+  // A ring that is full has lost the begin of its first clock. The last one goes on, or is a
+  // pull at the end, unless it has pushed, and waited since.
+  void drop_ends() {
+    if (!all_.empty() && worker_.spans.size() >= spans_kept) all_.erase(all_.begin());
+    if (!all_.empty() && !ends_with_wait_) all_.erase(std::prev(all_.end()));
+  }
+
+  const traced_process& worker_;
+  std::vector<const trace_span*> program_;
+  std::map<std::uint64_t, worker_clock> all_;
+  bool ends_with_wait_ = false;
+};
 
 // Of each shard or aggregator, when the last push of each rank came, by job and clock.
 using arrivals = std::map<job_clock, std::map<std::uint32_t, std::int64_t>>;
@@ -108,8 +136,11 @@ class late_workers {
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, std::uint64_t> least_;
 };
 
+// Waits are noted without their job.
 std::uint64_t token_of(const traced_process& worker) {
-  return worker.spans.empty() ? 0 : worker.spans.front().job;
+  const auto first =
+      std::ranges::find_if(worker.spans, [](const trace_span& span) { return span.job != 0; });
+  return first == worker.spans.end() ? 0 : first->job;
 }
 
 }  // namespace
@@ -153,7 +184,7 @@ std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
     const auto job = job_of(process.writer);
     if (job.empty()) continue;
     const auto rank = number_of(process.writer);
-    for (auto& [clock, worker] : clocks_of(process)) {
+    for (auto& [clock, worker] : program_clocks(process).take()) {
       if (clocks && (clock < clocks->first || clock > clocks->last)) continue;
       worker.late_ns = late.of(token_of(process), clock, rank);
       auto& into = all[{job, clock}];

@@ -43,8 +43,8 @@ struct clock_record {
   std::optional<std::uint32_t> last_shard() const;
 };
 
-// Ascending in job and clock. `clocks`: of these alone. A clock of which a process has noted
-// only the end, as its ring was full, is left out for that worker.
+// Ascending in job and clock. `clocks`: of these alone. For a worker a clock is left out of
+// which it has noted only the end, as its ring was full, and one that goes on.
 std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
                                         const std::optional<clock_range>& clocks);
 

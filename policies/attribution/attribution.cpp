@@ -94,7 +94,7 @@ class account_book {
   // aggregators, what the shard says of itself.
   double delay_of(const shard_account& of) const {
     if (!shards_are_compared_) {
-      const auto most = std::max(of.busy, of.replica);
+      const auto most = std::max(of.busy, beside_work(of));
       const auto works = most >= busy_least * sums_.seconds ? most : 0;
       return std::max({of.pressure.stopped, of.pressure.starved, works});
     }
@@ -106,6 +106,10 @@ class account_book {
     for (const auto& [shard, each] : sums_.shards) others = std::min(others, each.waits);
     // What comes while it is stopped is late by its clock, and not by another's.
     return seen - std::max(0.0, of.waits - of.pressure.stopped - others);
+  }
+  // For so long steps waited for the replica alone: while it steps itself it loses nothing.
+  static double beside_work(const shard_account& of) {
+    return std::max(0.0, of.replica - of.busy);
   }
   double late_for_others(party kind, std::uint32_t number) const {
     if (kind == party::worker)
@@ -157,7 +161,8 @@ class account_book {
     held_up_by of{.kind = party::worker,
                   .number = rank,
                   .comes_last = own.last / own.clocks,
-                  .late_seconds = late_for_worker(rank) / own.clocks};
+                  .late_seconds = late_for_worker(rank) / own.clocks,
+                  .has_others = sums_.workers.size() > 1};
     auto why = by_pressure(sums_.workers, rank, of.late_seconds, clocks);
     const auto explains = [&](cause because, double worker_account::*part) {
       if (why.because != cause::arrives) return;
@@ -191,12 +196,14 @@ class account_book {
     held_up_by of{.kind = party::shard,
                   .number = shard,
                   .comes_last = own.last / worker_clocks_,
-                  .late_seconds = late_for_shard(shard) / clocks_};
+                  .late_seconds = late_for_shard(shard) / clocks_,
+                  .has_others = sums_.shards.size() > 1};
     auto why = by_pressure(sums_.shards, shard, of.late_seconds, clocks);
     if (why.because == cause::arrives) {
       const auto busy = [this](const shard_account& each) { return each.busy / clocks_; };
       const auto others = of_others(sums_.shards, shard, busy);
-      if (busy(own) - others >= explained_least * of.late_seconds)
+      const bool waits_longer = !shards_are_compared_ && beside_work(own) > own.busy;
+      if (!waits_longer && busy(own) - others >= explained_least * of.late_seconds)
         why = refined({.because = cause::busy, .own = busy(own), .others = others},
                       of.late_seconds, cause::memory, sums_.shards, shard,
                       [&](const auto& each) { return each.pressure.memory / clocks_; });
@@ -227,7 +234,7 @@ class account_book {
 
 // What comes late for no reason of its own, the link of a shard or of a worker, or of what
 // replicates a shard, makes others late that need its answers or its pushes. What shards are
-// late by is told apart from that (seen_of); of workers it is not.
+// late by is told apart from that (delay_of); of workers it is not.
 void keep_first_link(std::vector<held_up_by>& all) {
   const auto is_link = [](const held_up_by& of) { return of.because == cause::arrives; };
   const auto is_shards_link = [&](const held_up_by& of) {
@@ -281,7 +288,8 @@ job_period period_of(std::uint64_t clock, const job_rates& rates) {
                               .part = seconds(from.part_ns),
                               .others = seconds(from.others_ns),
                               .manifest = seconds(from.manifest_ns),
-                              .part_bytes = from.part_bytes});
+                              .part_bytes = from.part_bytes,
+                              .others_bytes = from.others_bytes});
   }
   return of;
 }

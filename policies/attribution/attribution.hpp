@@ -55,6 +55,7 @@ struct checkpoint_account {
   double others = 0;
   double manifest = 0;
   std::uint64_t part_bytes = 0;
+  std::uint64_t others_bytes = 0;
 };
 
 // Of a second, or of however long the numbers say.
@@ -92,6 +93,7 @@ struct held_up_by {
   double late_seconds = 0;    // a clock, over all clocks
   double own_seconds = 0;     // a clock, of what `because` says; faults; none of `arrives`
   double others_seconds = 0;  // likewise
+  bool has_others = true;     // of its kind, to compare it with
   double of_the_time = 0;     // share of the periods in which it held the job up
   double faster = 1;  // so many times as fast the job would be, did it come with the others
 };

@@ -13,9 +13,15 @@ std::optional<late_checkpoint::writer> writer_of(const checkpoint_account& of) {
   const auto explains = [&](double seconds) {
     return seconds >= round_explained_least * of.seconds && seconds > 0;
   };
-  if (explains(of.part))
-    return of.others == 0 || of.part >= part_times_least * of.others ? writer::shard
-                                                                     : writer::all_shards;
+  if (explains(of.part)) {
+    const auto bytes = static_cast<double>(of.part_bytes);
+    const auto others_bytes = static_cast<double>(of.others_bytes);
+    // Lines of before do not say how many the other wrote.
+    const bool is_slower_a_byte =
+        of.others_bytes == 0 || of.part * others_bytes >= part_times_least * of.others * bytes;
+    const bool is_slower = of.part >= part_times_least * of.others && is_slower_a_byte;
+    return of.others == 0 || is_slower ? writer::shard : writer::all_shards;
+  }
   if (explains(of.manifest)) return writer::coordinator;
   return std::nullopt;
 }

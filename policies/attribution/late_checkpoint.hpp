@@ -13,8 +13,8 @@ namespace tidegate::policies {
 
 struct late_checkpoint {
   enum class writer : std::uint8_t {
-    shard,        // its part took twice as long as those of the others
-    all_shards,   // their parts took alike
+    shard,        // it took twice as long as the others, and twice as long for a byte
+    all_shards,   // they write alike, or one has more to write
     coordinator,  // its manifest did
   };
   writer slow = writer::shard;

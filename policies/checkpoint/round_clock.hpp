@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "policies/model/checkpoint_times.hpp"
 
@@ -11,22 +12,32 @@ namespace tidegate::policies {
 
 class round_clock {
  public:
-  // A round begins.
-  void begins(std::int64_t now) {
+  // A round begins. A final one is late from its begin on, as nothing else is left to do; where
+  // it is tried again it goes on. What a round that was given up was late by counts.
+  void begins(std::int64_t now, bool is_final) {
+    if (is_final && is_final_) return;
+    is_final_ = is_final;
+    sums_.late_ns += since(late_since_, now);
     round_ = {};
     began_ = now;
-    late_since_ = writes_since_ = 0;
+    late_since_ = is_final ? now : 0;
+    writes_since_ = 0;
   }
-  // Another round is due before this one has ended, or nothing else is left to do.
+  // Another round is due before this one has ended.
   void turns_late(std::int64_t now) {
     if (late_since_ == 0) late_since_ = now;
   }
   // A shard has written its part, of so many bytes, in so long.
   void part(std::uint32_t shard, std::uint64_t took_ns, std::uint64_t bytes) {
-    round_.others_ns = std::max(round_.others_ns, std::min(took_ns, round_.part_ns));
-    if (took_ns < round_.part_ns) return;
-    round_.part_ns = took_ns;
-    round_.part_bytes = bytes;
+    if (took_ns < round_.part_ns) {
+      if (took_ns >= round_.others_ns) {
+        round_.others_ns = took_ns;
+        round_.others_bytes = bytes;
+      }
+      return;
+    }
+    round_.others_ns = std::exchange(round_.part_ns, took_ns);
+    round_.others_bytes = std::exchange(round_.part_bytes, bytes);
     round_.shard = shard;
   }
   void manifest_begins(std::int64_t now) { writes_since_ = now; }
@@ -38,6 +49,7 @@ class round_clock {
     round_.round_ns = since(began_, now);
     round_.manifest_ns = since(writes_since_, now);
     sums_ = round_;
+    late_since_ = 0;
   }
 
   const checkpoint_times& times() const noexcept { return sums_; }
@@ -49,6 +61,7 @@ class round_clock {
 
   checkpoint_times round_;  // under way
   checkpoint_times sums_;
+  bool is_final_ = false;
   std::int64_t began_ = 0;
   std::int64_t late_since_ = 0;    // 0: it is not late
   std::int64_t writes_since_ = 0;  // the manifest; 0: not yet

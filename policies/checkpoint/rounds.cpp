@@ -101,7 +101,7 @@ void checkpoint_rounds::begin_round(std::uint64_t clock, const std::set<std::uin
   const auto full_every = std::min(options_.full_every, checkpoint_chain_max);
   base_ = deltas_ + 1 < full_every ? durable_ : checkpoint_id{};
   needs_base_ = false;
-  out.list.push_back(checkpoint_effects::begin{});
+  out.list.push_back(checkpoint_effects::begin{.final = final_});
 }
 
 void checkpoint_rounds::begun(checkpoint_id id, checkpoint_effects& out) {
@@ -144,19 +144,26 @@ void checkpoint_rounds::write(checkpoint_effects& out) {
 }
 
 // A part may come before the last shard has answered.
-void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects& out) {
+bool checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects& out) {
   writing_.erase(report.shard);
-  if (again_) return try_again(out);
+  if (again_) {
+    try_again(out);
+    return false;
+  }
   const bool expected = stage_ == stage::arming || stage_ == stage::collecting;
   const auto known =
       std::any_of(parts_.begin(), parts_.end(),
                   [&](const checkpoint_part& part) { return part.shard == report.shard; });
-  if (!expected || report.id != id_ || known || !shards_.contains(report.shard)) return;
-  if (!report.failure.empty()) return end({errc::io_error, report.failure}, out);
+  if (!expected || report.id != id_ || known || !shards_.contains(report.shard)) return false;
+  if (!report.failure.empty()) {
+    end({errc::io_error, report.failure}, out);
+    return false;
+  }
   parts_.push_back({report.shard, report.file, report.chunks});
   cut_ = std::min(cut_, report.clock);
   needs_base_ = needs_base_ || report.needs_base;
   if (stage_ == stage::collecting && parts_.size() == shards_.size()) write(out);
+  return true;
 }
 
 // Not before all are done with what they write: else each would find another one writing.

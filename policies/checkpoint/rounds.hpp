@@ -54,7 +54,9 @@ struct checkpoint_report {
 struct checkpoint_effects {
   // Gives the round a new name (checkpoint_catalog::begin) and calls begun() with it. It comes
   // before anything is asked of shards in the round.
-  struct begin {};
+  struct begin {
+    bool final = false;  // as in `ended`
+  };
   // Sends the shard a checkpoint_call of this name and clock; answered() follows, and then, or
   // before, part(). It comes after begun().
   struct ask {
@@ -113,8 +115,9 @@ class checkpoint_rounds {
   // that the shard has come to. To be called for calls of rounds that were given up, too.
   void answered(std::uint32_t shard, checkpoint_id id, const runtime::status& result,
                 std::uint64_t missed_at, checkpoint_effects& out);
-  // Takes in a shard's part, which is durable or has failed.
-  void part(const checkpoint_report& report, checkpoint_effects& out);
+  // Takes in a shard's part, which is durable or has failed. Returns true if it is one of the
+  // round's.
+  bool part(const checkpoint_report& report, checkpoint_effects& out);
   // Takes in that the manifest is durable (ok), or why it is not.
   void written(checkpoint_id id, const runtime::status& result, checkpoint_effects& out);
   // Takes in that another process serves this shard: a part that the one before had not written

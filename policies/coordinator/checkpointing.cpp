@@ -59,8 +59,8 @@ void checkpointing::carry_out(std::int64_t now, std::size_t index,
                               const checkpoint_effects& effects, coordinator_effects& out) {
   auto& job = state_.jobs[index];
   for (const auto& effect : effects.list) {
-    if (std::holds_alternative<checkpoint_effects::begin>(effect)) {
-      job.round_times.begins(now);
+    if (const auto* begin = std::get_if<checkpoint_effects::begin>(&effect)) {
+      job.round_times.begins(now, begin->final);
       out.checkpoints.push_back({job.spec.name});
     } else if (const auto* ask = std::get_if<checkpoint_effects::ask>(&effect)) {
       const auto id = state_.calls.next_id();
@@ -145,10 +145,9 @@ void checkpointing::part(std::int64_t now, const checkpoint_report& report,
   for (std::size_t index = 0; index < state_.jobs.size(); ++index) {
     auto& job = state_.jobs[index];
     if (job.token != report.token || !job.rounds) continue;
-    if (report.id == job.begun)
-      job.round_times.part(report.shard, report.took_ns, report.file.bytes);
     checkpoint_effects effects;
-    job.rounds->part(report, effects);
+    if (job.rounds->part(report, effects))
+      job.round_times.part(report.shard, report.took_ns, report.file.bytes);
     carry_out(now, index, effects, out);
   }
 }

@@ -17,7 +17,9 @@ struct checkpoint_times {
   std::uint32_t shard = 0;       // that wrote its part for longest
   std::uint64_t part_ns = 0;     // for so long: the file alone, with its syncs
   std::uint64_t part_bytes = 0;  // of that file
-  std::uint64_t others_ns = 0;   // the longest of the other shards; 0: one writes alone
+  // The longest of the other shards, and the bytes of that; 0: one writes alone.
+  std::uint64_t others_ns = 0;
+  std::uint64_t others_bytes = 0;
   std::uint64_t manifest_ns = 0;
 
   friend bool operator==(const checkpoint_times&, const checkpoint_times&) = default;

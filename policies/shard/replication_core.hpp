@@ -56,6 +56,8 @@ class replication_core {
   bool all_there() const noexcept { return state_.feeder.all_there(); }
   // Returns true if steps, or chunks that are handed over, are on their way to the replica.
   bool waits() const noexcept { return state_.feeder.waits(); }
+  // Returns true if steps are, beside chunks that are handed over.
+  bool steps_wait() const noexcept { return state_.feeder.steps_wait(); }
   // Leads nobody from this view on: what waited for the replica is answered. Asserts that
   // lead_is_over(view) is false.
   void lead_nobody(std::uint32_t view) { state_.feeder.lead_nobody(view); }

@@ -37,6 +37,7 @@ class step_feeder {
   bool leads_in(std::uint64_t view) const noexcept { return replica_ && view == view_; }
   bool all_there() const noexcept { return synced_; }
   bool waits() const noexcept { return !under_way_.empty(); }
+  bool steps_wait() const noexcept { return under_way_.size() > seeding_; }
   void lead_nobody(std::uint32_t view);
   void job_opened(std::uint64_t token);
   bool leads() const noexcept { return replica_.has_value(); }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,46 @@ def test_a_worker_whose_garbage_others_wait_for(tmp_path: Path) -> None:
     workers = run.workers()
     shares = [share for share, rank in zip(workers["garbage"], workers["rank"]) if rank == 1]
     assert max(shares) > 0.2
+
+
+def paused(folder: str) -> None:
+    """Thirty clocks, and another one once somebody has looked at them."""
+    import time
+    from pathlib import Path
+
+    with tidegate.session() as s:
+        w = s.table("w", 1000, optimizer=tidegate.sgd(0.1))
+        while s.now < 31:
+            if s.now == 30:
+                Path(folder, f"there-{s.rank}").touch()
+                while not Path(folder, "go").exists():
+                    time.sleep(0.01)
+            time.sleep(0.03 if s.rank == 1 else 0.005)
+            w.grad[:] = 1
+            s.exchange()
+
+
+def test_each_clock(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    training = threading.Thread(target=tidegate.spawn, args=(paused,),
+                                kwargs={"workers": 2, "args": (str(tmp_path),), "run_dir": run_dir, "follow": False})
+    training.start()
+    try:
+        deadline = time.monotonic() + 60
+        while not all((tmp_path / f"there-{rank}").exists() for rank in (0, 1)):
+            assert training.is_alive() and time.monotonic() < deadline, "they come to clock 30"
+            time.sleep(0.05)
+        run = tidegate.Run(run_dir)
+        assert set(run.clocks()["clock"]) == set(range(30))
+        some = run.clocks(5, 7)
+        assert some["clock"] == [5, 5, 6, 6, 7, 7] and some["rank"] == [0, 1] * 3
+        assert run.clocks(5)["clock"] == [5, 5] and set(run.clocks(last=3)["clock"]) == {0, 1, 2, 3}
+        assert min(seconds for seconds, rank in zip(some["computes_seconds"], some["rank"]) if rank == 1) > 0.025
+    finally:
+        (tmp_path / "go").touch()
+        training.join()
+    with pytest.raises(tidegate.UnavailableError, match="its run has left no spans|nothing of these clocks"):
+        run.clocks(100)
 
 
 def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Path) -> None:

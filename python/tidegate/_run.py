@@ -73,11 +73,13 @@ class Run:
                                 for line in self._metrics() for shard in line.get("shards", ())))
 
     def clocks(self, first: Optional[int] = None, last: Optional[int] = None) -> "dict[str, list[Any]]":
-        """Returns columns with a row for each clock and worker, of clocks that the processes still remember, or `first` to `last`:
-        what ``tidegate clocks --json`` says. Of a run that goes on it waits for `last`.
+        """Returns columns with a row for each clock and worker, of clocks that the processes still remember: all, `first` alone,
+        or those to `last`, that included; what ``tidegate clocks --json`` says. Of a run that goes on it waits for `last`.
 
         Raises UnavailableError if nothing is known of them, as of most runs that have ended.
         """
+        if first is None and last is not None:
+            first = 0
         wanted = [] if first is None else ["--clocks", f"{first}..{first if last is None else last}"]
         names = ("job", "clock", "rank", *_OF_CLOCK)
         return _columns(names, ((line["job"], line["clock"], worker["rank"], *(worker.get(name) for name in _OF_CLOCK))

@@ -1,5 +1,6 @@
 #include "runtime/process/stall_watch.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fcntl.h>
@@ -86,7 +87,9 @@ std::uint64_t memory_stalls_ns_of_host() noexcept {
   const unique_fd file(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   char text[192];
   const auto bytes = file ? ::read(file.get(), text, sizeof text) : -1;
-  return bytes <= 0 ? 0 : pressure_ns_in({text, static_cast<std::size_t>(bytes)});
+  const auto now = bytes <= 0 ? 0 : pressure_ns_in({text, static_cast<std::size_t>(bytes)});
+  static const auto first = now;
+  return now - std::min(first, now);
 }
 
 std::uint64_t disk_faults_of_process() noexcept {

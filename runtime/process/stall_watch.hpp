@@ -44,9 +44,9 @@ class stall_watch {
 // nanoseconds, since it began; nothing where the kernel does not say. Takes some microseconds.
 std::optional<std::uint64_t> starved_ns_of_thread() noexcept;
 
-// Returns for how long any process of this host has waited for memory, in nanoseconds since the
-// host was started: the kernel's pressure stall information ("some" of /proc/pressure/memory);
-// 0 where it does not say.
+// Returns for how long any process of this host has waited for memory, in nanoseconds since
+// this process asked first: the kernel's pressure stall information ("some" of
+// /proc/pressure/memory); 0 where it does not say.
 std::uint64_t memory_stalls_ns_of_host() noexcept;
 
 // Returns the total of the line "some" in such text, in nanoseconds; 0: it has none.

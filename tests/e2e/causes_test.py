@@ -105,10 +105,12 @@ class Causes(TwoHostsTest):
     def test_a_shard_whose_disk_is_slow(self):
         for draws in self.rounds():
             shard = draws.randrange(2)
-            run = self.launch(self.yaml(slow={f"shard-{shard}": {"disk_delay": f"{draws.randrange(800, 1200)}ms"}},
+            # Far longer than ten clocks take on any machine.
+            run = self.launch(self.yaml(slow={f"shard-{shard}": {"disk_delay": f"{draws.randrange(3000, 4000)}ms"}},
                                         job={"checkpoint": {"every": "10 clocks"}}))
             self.expect(run)
-            found = json.loads(self.tidegate("why", run.run_dir, "--json"))["late_checkpoint"]
+            found = json.loads(self.tidegate("why", run.run_dir, "--json")).get("late_checkpoint")
+            self.assertIsNotNone(found, self.tidegate("why", run.run_dir))
             self.assertEqual((found["writer"], found["shard"]), ("shard", shard), found)
 
     def test_a_worker_behind_a_narrow_link(self):
@@ -126,7 +128,7 @@ class Causes(TwoHostsTest):
 
     def test_nobody(self):
         for _ in self.rounds():
-            run = self.launch(self.yaml())
+            run = self.launch(self.yaml(job={"checkpoint": {"every": "10 clocks"}}))
             self.expect(run)
             self.assertNotIn("late_checkpoint", json.loads(self.tidegate("why", run.run_dir, "--json")))
 

@@ -73,15 +73,16 @@ export function jobsOfHistory(names, series) {
 
 export function drawReasons(jobs) {
   const lines = [];
-  for (const {job, seconds, reasons} of jobs) {
+  for (const {job, seconds, reasons, held_up: heldUp} of jobs) {
     const over = `over the last ${duration(seconds)}`;
     for (const [index, reason] of reasons.slice(0, 3).entries())
-      lines.push(element("p", {className: index === 0 ? "reason late" : "reason"}, element("span", {className: "mark", textContent: index === 0 ? "▲" : "△"}),
+      lines.push(element("p", {className: index === 0 && heldUp > 0 ? "reason late" : "reason"},
+        element("span", {className: "mark", textContent: index === 0 && heldUp > 0 ? "▲" : "△"}),
         element("span", {}, element("strong", {textContent: `${job}: `}), `${reason}. `,
           element("span", {className: "quiet", textContent: over}))));
     if (reasons.length > 3)
-      lines.push(element("p", {className: "quiet", textContent: `and ${reasons.length - 3} more hold it up: tidegate why`}));
-    if (reasons.length === 0)
+      lines.push(element("p", {className: "quiet", textContent: `and ${reasons.length - 3} more: tidegate why`}));
+    if (heldUp === 0)
       lines.push(element("p", {className: "reason"}, element("span", {className: "mark good", textContent: "✓"}),
         element("span", {}, element("strong", {textContent: `${job}: `}), "nobody holds it up, no worker and no shard, ",
           element("span", {className: "quiet", textContent: over}))));

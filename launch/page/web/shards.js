@@ -11,11 +11,13 @@ const COLUMNS = [
 
 // `late`: numbers of those that hold the job up. Of a job that does not run nothing is known.
 export function drawShards(job, late) {
-  const shards = job?.state === "running" ? job.shards ?? [] : [];
+  const runs = job?.state === "running";
+  const shards = runs ? job.shards ?? [] : [];
   const head = element("tr", {}, ...COLUMNS.map(([name]) => element("th", {scope: "col", textContent: name})));
   const rows = shards.map((shard) => element("tr", {className: late.has(shard.shard) ? "late" : ""},
     ...COLUMNS.map(([name, cell]) => element(name === "shard" ? "th" : "td",
       name === "shard" ? {scope: "row", textContent: `${late.has(shard.shard) ? "▲ " : ""}${cell(shard)}`} : {textContent: cell(shard)}))));
   byId("shards").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
-  byId("shards-note").textContent = shards.length > 0 ? "the last five seconds" : "nothing is known of them while no job runs";
+  byId("shards-note").textContent = shards.length > 0 ? "the last five seconds"
+    : runs ? "they have not told anything yet" : "nothing is known of them while this job does not run";
 }

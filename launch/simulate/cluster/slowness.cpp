@@ -252,14 +252,14 @@ void slowness::expect_what_it_cost(const policies::held_up_by& of) const {
   if (of.because == cause::arrives || of.because == cause::replica) return;
   double looked_at = 0;
   for (const auto& each : within(*began_, *known_ + known_within)) looked_at += each.seconds;
-  const auto told = looked_at * (1 - 1 / of.faster);
+  const auto said = looked_at * (1 - 1 / of.faster);
   const auto calm =
       seconds(*began_ - *settled_) / static_cast<double>(plan_.from - settling_clocks);
   const auto cost = seconds(*ended_ - *began_) - calm * static_cast<double>(plan_.clocks);
   constexpr double share_off_most = 0.25, seconds_off_most = 0.05;
-  if (std::abs(told - cost) > share_off_most * cost + seconds_off_most)
+  if (std::abs(said - cost) > share_off_most * cost + seconds_off_most)
     world_.check.fail("attribution", text_of(of) + ": it cost " + std::to_string(cost) +
-                                         " s, and " + std::to_string(told) + " s is told");
+                                         " s, and " + std::to_string(said) + " s are said");
 }
 
 // The first periods are of workers that begin.

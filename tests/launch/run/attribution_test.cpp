@@ -179,6 +179,7 @@ TEST(attribution, a_disk_that_is_slow_at_checkpoints) {
                            .part_ns = 2'500'000'000,
                            .part_bytes = 3'000'000,
                            .others_ns = 100'000'000,
+                           .others_bytes = 2'000'000,
                            .manifest_ns = 0};
   const auto found = of(late.line());
   ASSERT_TRUE(found.checkpoint);

@@ -1,5 +1,7 @@
 #include "launch/run/run_screen.hpp"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 namespace tidegate::launch {
@@ -41,6 +43,32 @@ TEST(run_screen, shows_jobs_and_workers_in_half_of_the_rows) {
   EXPECT_THAT(lines, Contains(HasSubstr("computes + calls . waits")));
   for (const auto& line : screen_lines(a_run(), none, {.columns = 40, .rows = 16}, false))
     EXPECT_LE(line.size(), 39U + std::string("\x1b[1m\x1b[0m").size() * 2) << line;
+}
+
+TEST(run_screen, says_who_holds_the_job_up_of_the_last_half_minute) {
+  const std::string folder = testing::TempDir() + "run_screen";
+  std::filesystem::create_directories(folder);
+  run_metrics metrics(folder);
+  constexpr std::int64_t second = 1'000'000'000;
+  // Worker 1 comes half a second late in each clock of a second, and the other waits.
+  for (std::uint64_t clock = 1; clock <= 40; ++clock) {
+    auto job = a_run().jobs[0].status;
+    job.clock_slowest = clock;
+    const auto at = clock * second;
+    for (auto& member : job.members) {
+      const bool is_late = member.rank == 1;
+      member.clock = clock;
+      member.times = {.elapsed_ns = at, .wait_ns = is_late ? 0 : at / 2};
+      member.arrivals = {.clocks = clock, .last = is_late ? clock : 0};
+      member.least_late_ns = member.arrivals.late_ns = is_late ? at / 2 : 0;
+    }
+    ASSERT_TRUE(metrics.add(static_cast<std::int64_t>(at), 1, {.jobs = {job}}).ok());
+  }
+  EXPECT_EQ(metrics.last_periods("mlp").size(), 30U);
+  EXPECT_TRUE(metrics.last_periods("other").empty());
+  EXPECT_THAT(screen_lines(a_run(), metrics, {.columns = 200, .rows = 24}, false),
+              Contains(HasSubstr("job mlp: worker 1 holds the job up by 500.0 ms a clock")));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

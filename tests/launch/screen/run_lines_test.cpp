@@ -122,7 +122,7 @@ TEST(run_lines, leaves_room_beside_many_reasons) {
   const run_content content{.status = status_line(slow_worker()),
                             .reasons = std::vector<std::string>(9, "job mlp: a reason")};
   const auto lines = shown(content, {.columns = 80, .rows = 24});
-  EXPECT_THAT(lines, Contains("and 7 more hold it up: tidegate why"));
+  EXPECT_THAT(lines, Contains("and 7 more: tidegate why"));
   EXPECT_THAT(lines, Contains(StartsWith("   *2   100%")));
 }
 

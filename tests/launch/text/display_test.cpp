@@ -76,5 +76,15 @@ TEST_F(displays, go_on_without_a_reader) {
   ::signal(SIGPIPE, SIG_DFL);
 }
 
+TEST_F(displays, take_away_all_rows_of_lines_that_are_longer_than_the_terminal) {
+  display screen(write_end_.get(), true);
+  screen.live({"\x1b[1m" + std::string(80, 'x') + "\x1b[0m", std::string(81, 'y'), ""}, true,
+              0);
+  written();
+  screen.end_live();
+  EXPECT_EQ(written(), "\r\x1b[4A\x1b[J") << "80 columns: one row, two, and an empty one";
+  EXPECT_EQ(screen.height(), 0U) << "a pipe has not said";
+}
+
 }  // namespace
 }  // namespace tidegate::launch

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/trace/clock_text.hpp"
+#include "launch/trace/write_trace.hpp"
 #include "runtime/base/frame_header.hpp"
 #include "tests/launch/trace/noted_span.hpp"
 
@@ -27,7 +28,10 @@ process_spans worker(std::uint32_t rank, std::int64_t computes) {
     const auto called = begin + computes;
     of.spans.push_back(
         span(called * ms, (called + 2) * ms, span_kind::call, traced_call::exchange, clock));
-    of.spans.push_back(span((called + 2) * ms, (begin + 100) * ms, span_kind::wait, 0, 0));
+    // A wait is noted without its job and clock.
+    of.spans.push_back({.begin_ns = start + (called + 2) * ms,
+                        .end_ns = start + (begin + 100) * ms,
+                        .kind = span_kind::wait});
     for (std::uint32_t shard = 0; shard < 2; ++shard)
       of.spans.push_back(span((begin + 98 + shard) * ms, (begin + 98 + shard) * ms,
                               span_kind::answer, frame_kind::pull_reply, clock + 1, shard));
@@ -54,10 +58,10 @@ std::vector<process_spans> cluster() {
 
 TEST(clock_records, say_where_the_time_went_and_who_came_last) {
   const auto records = clock_records(cluster(), {});
-  ASSERT_EQ(records.size(), 2U) << "of clock 4 nobody knows when it began";
-  EXPECT_EQ(records[0].job, "mlp");
-  EXPECT_EQ(records[0].clock, 5U);
-  const auto& slow = records[0].workers.at(1);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[1].job, "mlp");
+  EXPECT_EQ(records[1].clock, 5U);
+  const auto& slow = records[1].workers.at(1);
   EXPECT_EQ(slow.began_ns, start + 500 * ms);
   EXPECT_EQ(slow.pushed_ns, start + 580 * ms);
   EXPECT_EQ(slow.ended_ns, start + 600 * ms);
@@ -67,17 +71,64 @@ TEST(clock_records, say_where_the_time_went_and_who_came_last) {
   EXPECT_EQ(slow.late_ns, 48U * ms) << "as late as at the shard where it is least";
   EXPECT_EQ(slow.last_shard, 1U);
   EXPECT_EQ(slow.shard_late_ns, 1U * ms);
-  EXPECT_EQ(records[0].workers.at(0).late_ns, 0U);
-  EXPECT_EQ(records[0].last_rank(), 1U);
-  EXPECT_EQ(records[0].last_shard(), 1U);
+  EXPECT_EQ(records[1].workers.at(0).late_ns, 0U);
+  EXPECT_EQ(records[1].last_rank(), 1U);
+  EXPECT_EQ(records[1].last_shard(), 1U);
+}
+
+TEST(clock_records, of_a_clock_whose_begin_a_full_ring_has_lost_are_left_out) {
+  auto all = cluster();
+  // The oldest that is left is a wait.
+  auto& spans = all[1].spans;
+  spans.erase(spans.begin());
+  while (spans.size() < spans_kept)
+    spans.insert(
+        spans.begin(),
+        {.begin_ns = start + 380 * ms, .end_ns = start + 380 * ms, .kind = span_kind::wait});
+  const auto records = clock_records(all, {});
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].workers.count(1) + records[1].workers.count(1), 0U);
+  EXPECT_EQ(records[2].workers.at(1).late_ns, 48U * ms) << "its job is known by its calls";
+}
+
+TEST(clock_records, who_waits_for_room_has_computed_in_the_clock_of_the_push) {
+  process_spans of{.writer = "worker-mlp-0"};
+  for (std::int64_t clock = 1; clock <= 3; ++clock) {
+    const auto begin = 100 * clock;
+    const auto c = static_cast<std::uint64_t>(clock);
+    of.spans.push_back({.begin_ns = start + (begin + 50) * ms,
+                        .end_ns = start + (begin + 70) * ms,
+                        .kind = span_kind::wait});
+    of.spans.push_back(
+        span((begin + 70) * ms, (begin + 75) * ms, span_kind::call, traced_call::push, c));
+    of.spans.push_back(
+        span((begin + 75) * ms, (begin + 80) * ms, span_kind::call, traced_call::pull, c));
+    of.spans.push_back({.begin_ns = start + (begin + 80) * ms,
+                        .end_ns = start + (begin + 100) * ms,
+                        .kind = span_kind::wait});
+  }
+  const auto records = clock_records({of}, {});
+  ASSERT_EQ(records.size(), 3U);
+  const auto& second = records[1].workers.at(0);
+  EXPECT_EQ(second.began_ns, start + 200 * ms);
+  EXPECT_EQ(second.compute_ns(), 50U * ms);
+  EXPECT_EQ(second.wait_ns, 40U * ms);
 }
 
 TEST(clock_records, of_a_clock_that_has_not_ended_are_left_out) {
   auto all = cluster();
   all[1].spans.erase(all[1].spans.end() - 3, all[1].spans.end());  // it has called, and waits
   const auto records = clock_records(all, {});
-  ASSERT_EQ(records.size(), 2U);
-  EXPECT_EQ(records[1].workers.count(1), 0U);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[2].workers.count(1), 0U);
+}
+
+TEST(clock_records, a_pull_at_the_end_is_no_clock) {
+  auto all = cluster();
+  all[0].spans.push_back(span(700 * ms, 701 * ms, span_kind::call, traced_call::pull, 7));
+  all[0].spans.push_back(
+      {.begin_ns = start + 701 * ms, .end_ns = start + 705 * ms, .kind = span_kind::wait});
+  EXPECT_EQ(clock_records(all, {}).back().clock, 6U);
 }
 
 TEST(clock_records, of_some_clocks) {
@@ -93,8 +144,8 @@ TEST(clock_records, who_is_late_for_a_shards_sake_is_not_late) {
   all[3].spans[2].peer = 1;  // of clock 5 both come at once, the first last
   all[3].spans[3].peer = 0;
   const auto records = clock_records(all, {});
-  EXPECT_EQ(records[0].workers.at(1).late_ns, 0U);
-  EXPECT_FALSE(records[0].last_rank());
+  EXPECT_EQ(records[1].workers.at(1).late_ns, 0U);
+  EXPECT_FALSE(records[1].last_rank());
 }
 
 TEST(clock_records, behind_aggregators_what_comes_to_them_counts) {
@@ -108,7 +159,9 @@ TEST(clock_records, as_people_and_programs_read_them) {
   EXPECT_THAT(clocks_table(records),
               HasSubstr("    5  100.0     1  48.0      80.0    2.0   18.0            30.0"));
   const auto text = clocks_json(records);
-  const auto line = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  const auto second = text.find('\n') + 1;
+  const auto line =
+      nlohmann::json::parse(text.substr(second, text.find('\n', second) - second));
   EXPECT_EQ(line["version"], clocks_version);
   EXPECT_EQ(line["last"], 1);
   EXPECT_EQ(line["late_seconds"], 0.048);

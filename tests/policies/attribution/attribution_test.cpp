@@ -158,6 +158,14 @@ TEST(attribution, a_shard_alone_whose_replica_is_slow) {
   EXPECT_TRUE(slow.held_up().empty());
   slow.rates.shards[0].replica = 0.6;
   EXPECT_EQ(slow.only().because, cause::replica);
+  EXPECT_FALSE(slow.only().has_others);
+  slow.rates.shards[0].busy = 0.3;
+  EXPECT_TRUE(slow.held_up().empty()) << "it stepped meanwhile";
+  slow.rates.shards[0].busy = 0.55;
+  EXPECT_EQ(slow.only().because, cause::busy);
+  slow.rates.shards[0].busy = 0.1;
+  slow.rates.shards[0].replica = 0.95;
+  EXPECT_EQ(slow.only().because, cause::replica) << "the longer of the two";
 }
 
 TEST(attribution, a_worker_whose_calls_take_longer) {

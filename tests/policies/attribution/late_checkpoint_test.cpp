@@ -21,7 +21,8 @@ TEST(late_checkpoint, of_a_shard_that_writes_longer_than_the_others) {
                                               .shard = 1,
                                               .part = 3,
                                               .others = 0.1,
-                                              .part_bytes = 7}));
+                                              .part_bytes = 7,
+                                              .others_bytes = 7}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->slow, writer::shard);
   EXPECT_EQ(found->worst.shard, 1U);
@@ -34,6 +35,18 @@ TEST(late_checkpoint, of_all_shards_and_of_one_alone) {
             writer::all_shards);
   EXPECT_EQ(late_checkpoint_in(with({.seconds = 4, .late = 2, .part = 3}))->slow,
             writer::shard);
+}
+
+TEST(late_checkpoint, a_shard_that_has_more_to_write_is_not_slower) {
+  auto more = checkpoint_account{.seconds = 4,
+                                 .late = 2,
+                                 .part = 3,
+                                 .others = 0.1,
+                                 .part_bytes = 3000,
+                                 .others_bytes = 100};
+  EXPECT_EQ(late_checkpoint_in(with(more))->slow, writer::all_shards);
+  more.part_bytes = 1000;
+  EXPECT_EQ(late_checkpoint_in(with(more))->slow, writer::shard);
 }
 
 TEST(late_checkpoint, of_a_manifest) {

@@ -102,10 +102,10 @@ TEST(coordinator_scenarios, a_checkpoint_is_begun_copied_and_written) {
   EXPECT_EQ(status.jobs[0].checkpoint_clock, 10U);
   EXPECT_EQ(status.jobs[0].checkpointing.count, 1U);
   EXPECT_EQ(status.jobs[0].checkpointing.clock, 10U);
-  const auto told = std::ranges::find(status.events, "checkpoint", &cluster_event::subject);
-  ASSERT_NE(told, status.events.end());
-  EXPECT_EQ(told->about.job, "j");
-  EXPECT_EQ(told->about.clock, 10U);
+  const auto event = std::ranges::find(status.events, "checkpoint", &cluster_event::subject);
+  ASSERT_NE(event, status.events.end());
+  EXPECT_EQ(event->about.job, "j");
+  EXPECT_EQ(event->about.clock, 10U);
 }
 
 TEST(coordinator_scenarios,
