@@ -12,7 +12,8 @@ namespace tidegate::policies {
 template <class Inspector>
 auto inspect(Inspector& f, worker_progress& x) {
   return f(caf::meta::type_name("tidegate::worker_progress"), x.clock, x.clocks_total, x.epoch,
-           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied, x.times, x.answers);
+           x.loss, x.samples, x.staleness_max, x.staleness, x.payload_bytes_copied, x.times,
+           x.answers);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_times& x) {
@@ -61,10 +62,10 @@ template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
-           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
-           x.checkpoint_clock, x.checkpointing, x.last_checkpoint, x.seconds, x.metrics,
-           x.parameters_sha256, x.members, x.latest, x.answers, x.waited_ns);
+           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.staleness,
+           x.payload_bytes_copied, x.restarts, x.ranks_finished, x.incarnations, x.changes,
+           x.checkpoints, x.checkpoint_clock, x.checkpointing, x.last_checkpoint, x.seconds,
+           x.metrics, x.parameters_sha256, x.members, x.latest, x.answers, x.waited_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, event_fields& x) {

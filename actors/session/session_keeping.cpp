@@ -85,6 +85,7 @@ policies::worker_progress session_impl::numbers_now() {
           .loss = progress_.loss,
           .samples = progress_.samples,
           .staleness_max = numbers_->staleness_max.load(),
+          .staleness = {numbers_->staleness.begin(), numbers_->staleness.end()},
           .payload_bytes_copied = numbers_->payload_bytes_copied.load(),
           .times = times,
           .answers = numbers_->answers_now()};

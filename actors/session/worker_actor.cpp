@@ -292,7 +292,11 @@ status worker::map_parameters(std::uint32_t table, const policies::table_part& p
 void worker::update_numbers() {
   auto& numbers = *identity_.numbers;
   const auto& core = shell_.core();
-  numbers.staleness_max.store(core.staleness_max(), std::memory_order_relaxed);
+  const auto& staleness = core.staleness();
+  numbers.staleness_max.store(staleness.max, std::memory_order_relaxed);
+  // Those above the largest are 0.
+  for (std::size_t range = 0; range <= policies::staleness_range_of(staleness.max); ++range)
+    numbers.staleness[range].store(staleness.counts[range], std::memory_order_relaxed);
   numbers.pushes_under_way.store(core.pushes_under_way(), std::memory_order_release);
   numbers.room_below.store(core.now() + (core.has_room() ? 1 : 0), std::memory_order_release);
 }

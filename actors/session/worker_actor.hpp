@@ -21,6 +21,7 @@
 #include "actors/session/session_state.hpp"
 #include "actors/session/worker_command.hpp"
 #include "actors/store/table_memory.hpp"
+#include "policies/model/staleness_counts.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "runtime/memory/window.hpp"
 
@@ -31,6 +32,7 @@ struct worker_numbers {
   std::atomic<std::uint64_t> pushes_under_way{0};
   std::atomic<std::uint64_t> room_below{0};  // clocks whose pushes are within the credit window
   std::atomic<std::uint64_t> staleness_max{0};
+  std::array<std::atomic<std::uint64_t>, policies::staleness_ranges.size()> staleness{};
   std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
   // By shard, as rank_arrivals; empty where there is one.
   struct answers {

@@ -51,6 +51,7 @@ json job_json(const policies::job_status& job) {
           {"samples_per_second",
            job.samples == 0 ? json(nullptr) : finite_json(samples_per_second(job))},
           {"staleness_max", job.staleness_max},
+          {"staleness", job.staleness},
           {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},
           {"restarts", job.restarts},

@@ -88,6 +88,13 @@ void add_payload_copied(const run_view::job& job, metric_sink& to) {
     to.sample({{"job", job.status.name}}, number(job.status.payload_bytes_copied));
 }
 
+void add_staleness(const run_view::job& job, metric_sink& to) {
+  for (std::size_t range = 0; range < policies::staleness_ranges.size(); ++range)
+    to.sample({{"job", job.status.name},
+               {"staleness", std::to_string(policies::staleness_ranges[range])}},
+              number(job.status.staleness[range]));
+}
+
 void add_checkpoint_seconds(const run_view::job& job, metric_sink& to) {
   const auto& of = job.status.checkpointing;
   if (of.count == 0) return;
@@ -171,16 +178,12 @@ void add_shard_bytes(const run_view& run, metric_sink& to) {
   });
 }
 
-void add_shard_memory(const run_view& run, metric_sink& to) {
-  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
-    to.sample({{"shard", shard}}, number(of.resident_bytes));
-  });
-}
-
-void add_shard_queue(const run_view& run, metric_sink& to) {
-  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
-    to.sample({{"shard", shard}}, number(of.pushes_held));
-  });
+auto of_shards(std::uint64_t policies::shard_times::*value) {
+  return [value](const run_view& run, metric_sink& to) {
+    for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
+      to.sample({{"shard", shard}}, number(of.*value));
+    });
+  };
 }
 
 samples of_answers(double (*value)(const policies::rank_arrivals&)) {
@@ -263,6 +266,10 @@ std::vector<family> families_of_jobs() {
        "What workers have reported under names of theirs", of_jobs(add_reported)},
       {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
        of_jobs([](const job_status& job) { return number(job.staleness_max); })},
+      {"tidegate_pulled_chunks", counter, "job, staleness",
+       "Answers to pulls of workers that live, each for a chunk, by how many clocks the oldest "
+       "worker's pushes in them were behind: a range's first",
+       of_jobs(add_staleness)},
       {"tidegate_payload_copied_bytes", counter, "job",
        "Payload that was copied on its way, as workers report it", of_jobs(add_payload_copied)},
       {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
@@ -337,9 +344,9 @@ std::vector<family> families_of_shards() {
        add_shard_bytes},
       {"tidegate_shard_resident_bytes", gauge, "shard",
        "How much of the shard's process is in memory, what it shares with workers among it",
-       add_shard_memory},
+       of_shards(&policies::shard_times::resident_bytes)},
       {"tidegate_shard_pushes_held", gauge, "shard", "Pushes that wait for a step there",
-       add_shard_queue},
+       of_shards(&policies::shard_times::pushes_held)},
       {"tidegate_answers", counter, "job, shard",
        "Clocks of workers in which the shard has answered; nothing of one shard alone",
        of_answers([](const rank_arrivals& of) { return number(of.clocks); })},

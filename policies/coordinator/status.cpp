@@ -34,6 +34,10 @@ void sum_up(const job_record& job, job_status& shown) {
     shown.samples += worker.last.samples;
     shown.staleness_max =
         std::max({shown.staleness_max, worker.staleness_max, worker.last.staleness_max});
+    // What a member says is as long as it likes.
+    const auto& stale = worker.last.staleness;
+    for (std::size_t range = 0; range < std::min(stale.size(), shown.staleness.size()); ++range)
+      shown.staleness[range] += stale[range];
     shown.payload_bytes_copied +=
         worker.payload_bytes_copied + worker.last.payload_bytes_copied;
   }

@@ -11,6 +11,7 @@
 #include "policies/model/checkpoint_times.hpp"
 #include "policies/model/membership_schedule.hpp"
 #include "policies/model/process_name.hpp"
+#include "policies/model/staleness_counts.hpp"
 
 namespace tidegate::policies {
 
@@ -48,6 +49,7 @@ struct job_status {
   double loss = 0;                         // mean over workers of the last reported
   std::uint64_t samples = 0;               // processed so far, over all workers
   std::uint64_t staleness_max = 0;         // clocks, over all pulls so far
+  staleness_counts staleness{};            // of workers that live, over all of theirs
   std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
   std::uint64_t restarts = 0;              // workers that have come back
   std::vector<std::uint32_t> ranks_finished;

@@ -201,6 +201,7 @@ struct worker_progress {
   double loss = 0;
   std::uint64_t samples = 0;
   std::uint64_t staleness_max = 0;
+  std::vector<std::uint64_t> staleness;    // by range, as staleness_counts; or empty
   std::uint64_t payload_bytes_copied = 0;  // when finished, also by shards for this worker
   worker_times times;
   std::vector<rank_arrivals> answers;  // by shard: which came last; empty with one shard

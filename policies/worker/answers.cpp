@@ -109,9 +109,8 @@ void worker_core::answer(std::uint32_t id, worker_table& table, std::uint32_t ch
   auto& pull = table.pull;
   pull.chunks[chunk] = replied::yes;
   if (answer.code != reply_code::ok && pull.code == reply_code::ok) pull.code = answer.code;
-  if (answer.code == reply_code::ok && !pull.is_ahead && pull.clock != clock_vector::infinity &&
-      answer.min_clock < pull.clock)
-    staleness_max_ = std::max(staleness_max_, pull.clock - answer.min_clock);
+  if (answer.code == reply_code::ok && !pull.is_ahead && pull.clock != clock_vector::infinity)
+    staleness_.add(pull.clock - std::min(pull.clock, answer.min_clock));
   if (--pull.remaining > 0) return;
   pull.active = false;
   if (!pull.is_ahead) return ended(pull.op, pull.code, out);

@@ -33,6 +33,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/model/staleness_counts.hpp"
 #include "policies/placement/placement.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
@@ -176,8 +177,8 @@ class worker_core {
   std::uint64_t pushes_under_way() const noexcept { return credits_.pushes(); }
   // Returns true if no shard reads the gradient of this clock any more. The table is known.
   bool is_acknowledged(std::uint32_t table, std::uint64_t clock) const;
-  // Returns the largest (own clock - min clock) of any reply so far, in clocks.
-  std::uint64_t staleness_max() const noexcept { return staleness_max_; }
+  // Returns how stale replies were so far: own clock - min clock, in clocks.
+  const staleness_record& staleness() const noexcept { return staleness_; }
 
  private:
   static constexpr auto window = worker_table::window;
@@ -222,7 +223,7 @@ class worker_core {
   farewell farewell_;
   retransmit_limits retransmit_limits_;
   reply_code failure_ = reply_code::ok;  // of a push or farewell; ended everything
-  std::uint64_t staleness_max_ = 0;
+  staleness_record staleness_;
 };
 
 }  // namespace tidegate::policies

@@ -76,7 +76,7 @@ class Page(ClusterTest):
             with self.subTest(page=name, width=width, scheme=scheme):
                 browser.look_at(width, scheme)
                 browser.wait_for_run()
-                browser.wait_for(f"({DRAWN}) === 6")
+                browser.wait_for(f"({DRAWN}) === 7")
                 browser.wait_for(f"document.documentElement.scrollWidth <= {width}")  # charts follow a frame later
                 ground = browser.value("getComputedStyle(document.body).backgroundColor")
                 self.assertEqual(int(re.search(r"\d+", ground).group()) > 128, scheme == "light", ground)
@@ -105,6 +105,7 @@ class Page(ClusterTest):
             ).splitlines()]
         self.assertEqual([row[0] for row in shards], ["0", "1"])
         self.assertTrue(any(row[-2] == "MiB" for row in shards), f"their memory: {shards}")
+        self.assertRegex(browser.value('document.getElementById("staleness-note").textContent'), r"of [0-9,]+ answers for a chunk each")
         self.look_at_a_death(run)
         self.look_at_logs(run)
         self.look_at_a_launcher_that_is_stopped(run)

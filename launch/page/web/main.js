@@ -7,6 +7,7 @@ import {drawJobs, drawReasons, jobsOfHistory} from "./jobs.js";
 import {Logs} from "./logs.js";
 import {Series} from "./series.js";
 import {drawShards} from "./shards.js";
+import {drawStaleness} from "./staleness.js";
 import {drawTopology, processesOf} from "./topology.js";
 import {drawBars, drawTable, workersOf} from "./workers.js";
 
@@ -28,6 +29,7 @@ function makeCharts() {
     late: new TimeChart("late-chart", milliseconds),
     clock: new TimeChart("clock-chart", count, {whole: true}),
     bars: new BarChart("bars-chart", percent),
+    staleness: new BarChart("staleness-chart", percent),
   };
 }
 
@@ -135,6 +137,7 @@ function drawWorkers() {
   const total = isLive ? workers.length : Math.max(run.series?.workersCount ?? 0, workers.length);
   drawBars(charts.bars, workers, total, isLive);
   drawTable(workers, lateRanks(), total);
+  drawStaleness(charts.staleness, job);
   drawShards(job, new Set(run.reasons.find((reason) => reason.job === run.chosen)?.shards ?? []));
 }
 

@@ -21,6 +21,7 @@ run_view one_job() {
   job.workers_joined = 2;
   job.clocks_total = 400;
   job.restarts = 1;
+  job.staleness = {5, 0, 2};
   job.loss = 0.5;
   job.metrics["test_accuracy"] = 0.75;
   job.members.resize(2);
@@ -83,6 +84,7 @@ TEST(metrics_text, has_what_the_launcher_knows) {
         "tidegate_late_answers_seconds_total{job=\"mlp\",shard=\"1\"} 0.75\n",
         "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",
         "tidegate_worker_restarts_total{job=\"mlp\"} 1\n",
+        "tidegate_pulled_chunks_total{job=\"mlp\",staleness=\"2\"} 2\n",
         "tidegate_process_incarnation{process=\"worker-mlp-1\",role=\"worker\",host=\"blue\"} "
         "2\n",
         "tidegate_host_info{host=\"blue\",state=\"up\"} 1\n",

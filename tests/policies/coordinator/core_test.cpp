@@ -171,7 +171,8 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
                  .epoch = 0.5,
                  .loss = 2.0,
                  .samples = 100,
-                 .staleness_max = 1},
+                 .staleness_max = 1,
+                 .staleness = {7, 1}},
                 out);
   core.progress(1, "j", 1,
                 {.clock = 3,
@@ -179,13 +180,15 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
                  .epoch = 0.3,
                  .loss = 4.0,
                  .samples = 60,
-                 .staleness_max = 2},
+                 .staleness_max = 2,
+                 .staleness = {1, 2, 3, 4, 5, 6, 7, 8, 9}},
                 out);
   auto shown = core.status(3'000'000'000, 0).jobs[0];
   EXPECT_EQ(shown.clock_slowest, 3u);
   EXPECT_EQ(shown.clock_fastest, 5u);
   EXPECT_EQ(shown.samples, 160u);
   EXPECT_EQ(shown.staleness_max, 2u);
+  EXPECT_EQ(shown.staleness, (staleness_counts{8, 3, 3, 4, 5, 6, 7, 8})) << "and no more";
   EXPECT_DOUBLE_EQ(shown.loss, 3.0);
   core.worker_finished(4'000'000'000, "j", 1,
                        {.clock = 10,

@@ -233,7 +233,8 @@ TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {
   core.on_reply(
       3, 1, {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(core.staleness_max(), 3u);
+  EXPECT_EQ(core.staleness().max, 3u);
+  EXPECT_EQ(core.staleness().counts, (staleness_counts{1, 0, 0, 1})) << "one for each chunk";
 }
 
 TEST(worker_core, farewell_follows_the_last_ack_and_the_end_can_then_be_pulled) {
