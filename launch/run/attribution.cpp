@@ -58,10 +58,6 @@ void narrow(std::vector<job_period>& samples, const attribution_range& range) {
   std::erase_if(samples, [&](const job_period& each) { return each.clock < first; });
 }
 
-std::string milliseconds(double seconds) {
-  return number_text("%.1f ms", 1e3 * seconds);
-}
-
 std::string because_text(const held_up_by& of) {
   const auto compared = [&of](const std::string& own, const std::string& others) {
     auto text = own + milliseconds(of.own_seconds) + " a clock";

@@ -158,15 +158,14 @@ std::string workers_table(const json& jobs) {
     for (const auto& worker : list_in(job, "members")) {
       if (text_of(job, "state") != "running") continue;
       const auto late = worker.find("late_per_clock");
-      rows.push_back({text_of(job, "name"), std::to_string(count_in(worker, "rank")),
-                      std::to_string(count_in(worker, "clock")),
-                      number_of(worker, "clocks_per_second", "%.1f"),
-                      number_of(worker, "samples_per_second", "%.0f"),
-                      share_of(worker, "computes"), share_of(worker, "calls"),
-                      share_of(worker, "waits"), share_of(worker, "comes_last"),
-                      late != worker.end() && late->is_number()
-                          ? number_text("%.1f ms", 1e3 * late->get<double>())
-                          : "-"});
+      rows.push_back(
+          {text_of(job, "name"), std::to_string(count_in(worker, "rank")),
+           std::to_string(count_in(worker, "clock")),
+           number_of(worker, "clocks_per_second", "%.1f"),
+           number_of(worker, "samples_per_second", "%.0f"), share_of(worker, "computes"),
+           share_of(worker, "calls"), share_of(worker, "waits"), share_of(worker, "comes_last"),
+           late != worker.end() && late->is_number() ? milliseconds(late->get<double>())
+                                                     : "-"});
     }
   return rows.size() == 1 ? "" : "\n" + format_table(rows, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 }

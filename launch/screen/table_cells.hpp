@@ -15,10 +15,6 @@ inline std::string percent(double share) {
   return number_text("%.0f%%", 100 * share);
 }
 
-inline std::string milliseconds(double seconds) {
-  return number_text("%.1f ms", 1e3 * seconds);
-}
-
 inline std::string fitted(const std::string& text, std::size_t width, bool to_the_right) {
   if (text.size() >= width) return text.substr(0, width);
   const std::string blanks(width - text.size(), ' ');

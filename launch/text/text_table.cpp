@@ -27,6 +27,10 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+std::string milliseconds(double seconds) {
+  return number_text("%.1f ms", 1e3 * seconds);
+}
+
 std::string bytes_for_people(std::uint64_t bytes) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

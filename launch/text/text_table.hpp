@@ -15,6 +15,9 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows,
 // As printf writes the number by this format, which is for one double.
 std::string number_text(const char* format, double value);
 
+// "12.3 ms"
+std::string milliseconds(double seconds);
+
 // "1.5 MiB": rounded to one digit, for people.
 std::string bytes_for_people(std::uint64_t bytes);
 

@@ -19,7 +19,7 @@ double seconds(std::uint64_t ns) {
   return std::round(static_cast<double>(ns) / 1e3) / 1e6;  // as few digits as it has
 }
 
-std::string milliseconds(std::uint64_t ns) {
+std::string cell_of(std::uint64_t ns) {
   return number_text("%.1f", static_cast<double>(ns) * 1e-6);
 }
 
@@ -37,7 +37,7 @@ std::string median(const clock_record& of, std::optional<std::uint32_t> but,
   if (all.empty()) return "-";
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
   std::nth_element(all.begin(), middle, all.end());
-  return milliseconds(*middle);
+  return cell_of(*middle);
 }
 
 row cells_of(const clock_record& of) {
@@ -45,9 +45,9 @@ row cells_of(const clock_record& of) {
   row cells{std::to_string(of.clock), median(of, std::nullopt, took_ns)};
   if (last) {
     const auto& worker = of.workers.at(*last);
-    cells.insert(cells.end(), {std::to_string(*last), milliseconds(worker.late_ns),
-                               milliseconds(worker.compute_ns()), milliseconds(worker.call_ns),
-                               milliseconds(worker.wait_ns)});
+    cells.insert(cells.end(),
+                 {std::to_string(*last), cell_of(worker.late_ns), cell_of(worker.compute_ns()),
+                  cell_of(worker.call_ns), cell_of(worker.wait_ns)});
   } else {
     cells.insert(cells.end(), {"-", "-", "-", "-", "-"});
   }
