@@ -89,12 +89,7 @@ std::int64_t session_impl::now() {
   return runtime::steady_now();
 }
 
-// Turns of an operation, to its end.
-template <class Begin>
-policies::session_step session_impl::carry_out(const Begin& begin) {
-  policies::session_step refused;
-  if (refused.result = check_usable(); !refused.result.ok()) return refused;
-  session_turn turn = begin();
+policies::session_step session_impl::take_turns(session_turn turn) {
   while (turn.step.kind != action::done) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));

@@ -162,7 +162,12 @@ class session_impl final : private held_push {
   // An operation, from its first turn, which `begin` returns, to its end; only where this
   // session may be used.
   template <class Begin>
-  policies::session_step carry_out(const Begin& begin);
+  policies::session_step carry_out(const Begin& begin) {
+    policies::session_step refused;
+    if (refused.result = check_usable(); !refused.result.ok()) return refused;
+    return take_turns(begin());
+  }
+  policies::session_step take_turns(session_turn turn);
   runtime::status perform(const session_turn& turn, policies::session_answer& answer);
   runtime::status attach(const policies::table_grant& grant);
   // Drives until `done`, or nothing is left to do.
