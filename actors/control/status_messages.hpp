@@ -86,6 +86,10 @@ auto inspect(Inspector& f, process_name& x) {
   return f(caf::meta::type_name("tidegate::process_name"), x.role, x.job, x.index);
 }
 template <class Inspector>
+auto inspect(Inspector& f, replica_status& x) {
+  return f(caf::meta::type_name("tidegate::replica_status"), x.shard, x.name, x.times);
+}
+template <class Inspector>
 auto inspect(Inspector& f, condemned_process& x) {
   return f(caf::meta::type_name("tidegate::condemned_process"), x.name, x.incarnation,
            x.reason);
@@ -97,8 +101,8 @@ auto inspect(Inspector& f, unreachable_peer& x) {
 template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
   return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.incarnation,
-           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.shards, x.waits, x.condemned,
-           x.events);
+           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.shards, x.replicas, x.waits,
+           x.condemned, x.events);
 }
 
 }  // namespace tidegate::policies

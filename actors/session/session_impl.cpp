@@ -172,6 +172,7 @@ pending session_impl::start(worker_command command) {
   shared->done->home = reactor_.get();
   pending result(shared->done);
   auto span = span_of(*shared, shell_.core().welcome().token, clock_, runtime::record_now());
+  span.extra = numbers_->staleness_latest.load(std::memory_order_relaxed);
   reactor::inline_driver driver(*reactor_);
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns

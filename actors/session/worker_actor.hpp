@@ -23,6 +23,7 @@
 #include "actors/store/table_memory.hpp"
 #include "policies/model/staleness_counts.hpp"
 #include "policies/protocol/double_buffer.hpp"
+#include "runtime/base/trace_span.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -33,6 +34,8 @@ struct worker_numbers {
   std::atomic<std::uint64_t> room_below{0};  // clocks whose pushes are within the credit window
   std::atomic<std::uint64_t> staleness_max{0};
   std::array<std::atomic<std::uint64_t>, policies::staleness_ranges.size()> staleness{};
+  // As trace_span::extra of a call.
+  std::atomic<std::uint16_t> staleness_latest{runtime::unknown_staleness};
   std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
   // By shard, as rank_arrivals; empty where there is one.
   struct answers {

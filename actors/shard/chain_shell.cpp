@@ -84,7 +84,7 @@ bool chain_shell::lead(const policies::lead_call& call, completion done) {
                                 (call.has_all ? "" : ", to which everything is handed over"));
   seeds_.forget_all();
   core_.lead(call.view, *peer, call.has_all, home_.shares_memory_with(call.address));
-  ingress_.wait_for_replica(core_.steps_wait());
+  ingress_.arrivals().wait_for_replica(core_.steps_wait());
   followed_by(chain_link{*peer, call.address});
   core_.connected_to_replica(home_.now());
   return true;
@@ -93,7 +93,7 @@ bool chain_shell::lead(const policies::lead_call& call, completion done) {
 void chain_shell::lead_nobody(std::uint32_t view) {
   home_.log(severity::info, "no replica from view " + std::to_string(view) + " on");
   core_.lead_nobody(view);
-  ingress_.wait_for_replica(core_.steps_wait());
+  ingress_.arrivals().wait_for_replica(core_.steps_wait());
   seeds_.forget_all();
   followed_by({});
 }
@@ -151,13 +151,15 @@ runtime::buffer chain_shell::place(const runtime::frame_header& header) {
 }
 
 void chain_shell::on_frame(frame_event& event) {
+  const arrival_reports::work work(ingress_.arrivals(), event.header);
   auto handle = policies::no_payload;
   if (take_rows(shard_, memory_.ingress(), home_, event.header, event.payload,
                 "the process before") != runtime::errc::ok)
     return core_.frame_lost(event.header);
+  ingress_.arrivals().count_in(event.payload.bytes().size());
   if (event.payload) handle = memory_.ingress().keep(std::move(event.payload));
   core_.frame(event.header, handle);
-  ingress_.wait_for_replica(core_.steps_wait());
+  ingress_.arrivals().wait_for_replica(core_.steps_wait());
 }
 
 // A neighbour that has died is another's affair: the coordinator closes the chain.

@@ -62,8 +62,8 @@ class ingress_shell final : public policies::ingress_shell, public continuation 
   void on_peer_lost(const peer_lost_event& event);
   // Adds the members that have been out of reach for a while.
   void add_outages(outage_watch& watch) const;
-  // From now on a step waits for the replica, or none does.
-  void wait_for_replica(bool waits) { arrivals_.wait_for_replica(waits); }
+  // For the chain, whose frames this process handles, too.
+  arrival_reports& arrivals() noexcept { return arrivals_; }
   // Nothing is sent any more, and no memory may be asked back.
   void close();
   // For the owner's own frames, whose tokens come to on_sent(), too: past all that is under

@@ -177,7 +177,7 @@ policies::reply_code shard_shell::apply(const effects::apply& step, inputs from)
 
 void shard_shell::replicate(const effects::replicate& step) {
   chain_.core().replicate(step);
-  ingress_.wait_for_replica(chain_.core().steps_wait());
+  ingress_.arrivals().wait_for_replica(chain_.core().steps_wait());
   look_soon();
 }
 

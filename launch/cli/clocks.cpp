@@ -42,7 +42,7 @@ exit_code show_clocks(const command_line& line) {
   std::ifstream from(*spans);
   const auto file = read_spans(from);
   if (!file) return not_shown(*spans + ", " + file.error().message());
-  auto records = clock_records(file->processes, line.clocks);
+  auto records = clock_records(file->processes, file->staleness, line.clocks);
   if (!line.job.empty()) {
     std::set<std::string> jobs;
     for (const auto& record : records) jobs.insert(record.job);
@@ -57,7 +57,10 @@ exit_code show_clocks(const command_line& line) {
   }
   if (!line.clocks) keep_last(records);
   if (!file->cause.empty()) std::cout << printable(file->cause) << "\n";
-  std::cout << clocks_table(records);
+  const bool is_single = line.clocks && line.clocks->first == line.clocks->last;
+  if (!is_single) std::cout << clocks_table(records);
+  for (std::size_t i = 0; i < records.size() && is_single; ++i)
+    std::cout << (i == 0 ? "" : "\n") << workers_table(records[i]);
   return exit_code::done;
 }
 

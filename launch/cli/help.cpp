@@ -306,6 +306,8 @@ Prints a row for each of the last clocks of each job: how long it took, which wo
 much, where the time of that worker went and that of the others (the median), and which shard answered last.
 It shows what `tidegate trace` shows, clock by clock, of the same spans: a run that goes on is asked for them,
 and one that has ended has left them when a job failed or hung, or with launch --trace FILE.
+Of a single clock it has a row for each worker: what it waited for, how many bytes it pushed, and how stale
+what it had pulled was.
 
   --clocks A..B      of these clocks, both included; of a run that is not there yet it waits for them;
                      without it the last 20, or with --json all

@@ -1,11 +1,11 @@
 #include "launch/run/metrics_text.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
+#include "launch/run/metric_family.hpp"
+#include "launch/run/metrics_of_shards.hpp"
 #include "launch/text/progress_text.hpp"
 
 namespace tidegate::launch {
@@ -14,32 +14,10 @@ namespace {
 
 using policies::job_status;
 using policies::worker_status;
+using family = metric_family;
+using samples = metric_samples;
 
-// Adds the samples of a family.
-using samples = std::function<void(const run_view&, metric_sink&)>;
-using job_samples = std::function<void(const run_view::job&, metric_sink&)>;
-
-struct family {
-  const char* name;
-  metric_kind kind;
-  const char* labels;  // as docs/metrics.md has them
-  const char* help;
-  samples add;
-};
-
-constexpr double ns = 1e-9;
-
-double number(std::uint64_t value) {
-  return static_cast<double>(value);
-}
-
-samples of_jobs(job_samples add) {
-  return [add = std::move(add)](const run_view& run, metric_sink& to) {
-    for (const auto& job : run.jobs) add(job, to);
-  };
-}
-
-samples of_jobs(double (*value)(const job_status&)) {
+samples per_job(double (*value)(const job_status&)) {
   return of_jobs([value](const run_view::job& job, metric_sink& to) {
     to.sample({{"job", job.status.name}}, value(job.status));
   });
@@ -101,7 +79,7 @@ void add_checkpoint_seconds(const run_view::job& job, metric_sink& to) {
   for (const auto& [part, lasted] :
        {std::pair("round", of.round_ns), std::pair("shard", of.part_ns),
         std::pair("manifest", of.manifest_ns)})
-    to.sample({{"job", job.status.name}, {"part", part}}, number(lasted) * ns);
+    to.sample({{"job", job.status.name}, {"part", part}}, number(lasted) * seconds_of_ns);
 }
 
 void add_checkpoint_clock(const run_view::job& job, metric_sink& to) {
@@ -140,7 +118,7 @@ void add_times(const run_view::job& job, metric_sink& to) {
       to.sample({{"job", job.status.name},
                  {"rank", std::to_string(worker->rank)},
                  {"activity", activity}},
-                number(spent) * ns);
+                number(spent) * seconds_of_ns);
   }
 }
 
@@ -152,47 +130,7 @@ void add_pressures(const run_view::job& job, metric_sink& to) {
                                          std::pair("memory", of.pressure.memory_ns)})
         to.sample(
             {{"job", job.status.name}, {"rank", std::to_string(worker->rank)}, {"kind", kind}},
-            number(lasted) * ns);
-}
-
-template <class Add>
-void for_shards(const run_view& run, const Add& add) {
-  for (std::size_t shard = 0; shard < run.shards.size(); ++shard)
-    if (run.shards[shard].elapsed_ns > 0) add(std::to_string(shard), run.shards[shard]);
-}
-
-void add_shards(const run_view& run, metric_sink& to) {
-  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
-    for (const auto& [activity, lasted] :
-         {std::pair("busy", of.busy_ns), std::pair("replica", of.replica_ns),
-          std::pair("stopped", of.pressure.stopped_ns),
-          std::pair("starved", of.pressure.starved_ns)})
-      to.sample({{"shard", shard}, {"activity", activity}}, number(lasted) * ns);
-  });
-}
-
-void add_shard_bytes(const run_view& run, metric_sink& to) {
-  for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
-    to.sample({{"shard", shard}, {"direction", "in"}}, number(of.bytes_in));
-    to.sample({{"shard", shard}, {"direction", "out"}}, number(of.bytes_out));
-  });
-}
-
-auto of_shards(std::uint64_t policies::shard_times::*value) {
-  return [value](const run_view& run, metric_sink& to) {
-    for_shards(run, [&](const std::string& shard, const policies::shard_times& of) {
-      to.sample({{"shard", shard}}, number(of.*value));
-    });
-  };
-}
-
-samples of_answers(double (*value)(const policies::rank_arrivals&)) {
-  return of_jobs([value](const run_view::job& job, metric_sink& to) {
-    const auto& answers = job.status.answers;
-    for (std::size_t shard = 0; shard < answers.size(); ++shard)
-      to.sample({{"job", job.status.name}, {"shard", std::to_string(shard)}},
-                value(answers[shard]));
-  });
+            number(lasted) * seconds_of_ns);
 }
 
 void add_reported(const run_view::job& job, metric_sink& to) {
@@ -253,10 +191,10 @@ std::vector<family> families_of_jobs() {
        of_jobs(add_states)},
       {"tidegate_job_seconds", gauge, "job",
        "For how long the job has run, from its first worker on",
-       of_jobs([](const job_status& job) { return job.seconds; })},
+       per_job([](const job_status& job) { return job.seconds; })},
       {"tidegate_job_clocks_planned", gauge, "job",
        "Clocks that each worker will run; 0 where workers have not said so",
-       of_jobs([](const job_status& job) { return number(job.clocks_total); })},
+       per_job([](const job_status& job) { return number(job.clocks_total); })},
       {"tidegate_workers", gauge, "job, state",
        "Workers of the job that are wanted, have joined and have finished",
        of_jobs(add_worker_counts)},
@@ -265,7 +203,7 @@ std::vector<family> families_of_jobs() {
       {"tidegate_reported", gauge, "job, name",
        "What workers have reported under names of theirs", of_jobs(add_reported)},
       {"tidegate_staleness_max_clocks", gauge, "job", "The largest staleness of a pull so far",
-       of_jobs([](const job_status& job) { return number(job.staleness_max); })},
+       per_job([](const job_status& job) { return number(job.staleness_max); })},
       {"tidegate_pulled_chunks", counter, "job, staleness",
        "Answers to pulls of workers that live, each for a chunk, by how many clocks the oldest "
        "worker's pushes in them were behind: a range's first",
@@ -273,16 +211,18 @@ std::vector<family> families_of_jobs() {
       {"tidegate_payload_copied_bytes", counter, "job",
        "Payload that was copied on its way, as workers report it", of_jobs(add_payload_copied)},
       {"tidegate_worker_restarts", counter, "job", "Workers that have come back after a death",
-       of_jobs([](const job_status& job) { return number(job.restarts); })},
+       per_job([](const job_status& job) { return number(job.restarts); })},
       {"tidegate_checkpoints", counter, "job",
        "Checkpoints written since the job began or went back",
-       of_jobs([](const job_status& job) { return number(job.checkpoints); })},
+       per_job([](const job_status& job) { return number(job.checkpoints); })},
       {"tidegate_checkpoint_clock", gauge, "job", "The clock of the newest checkpoint",
        of_jobs(add_checkpoint_clock)},
       {"tidegate_checkpoint_late_seconds", counter, "job",
        "For how long checkpoints were due while another was under way, or a job waited for its "
        "last",
-       of_jobs([](const job_status& job) { return number(job.checkpointing.late_ns) * ns; })},
+       per_job([](const job_status& job) {
+         return number(job.checkpointing.late_ns) * seconds_of_ns;
+       })},
       {"tidegate_checkpoint_seconds", gauge, "job, part",
        "Of the newest checkpoint: its round, the part of a shard that took longest, and the "
        "manifest",
@@ -311,8 +251,9 @@ std::vector<family> families_of_workers() {
        of_workers([](const worker_status& worker) { return number(worker.arrivals.last); })},
       {"tidegate_late_seconds", counter, "job, rank",
        "By how much it came after the last but one then, in sum over these",
-       of_workers(
-           [](const worker_status& worker) { return number(worker.arrivals.late_ns) * ns; })},
+       of_workers([](const worker_status& worker) {
+         return number(worker.arrivals.late_ns) * seconds_of_ns;
+       })},
       {"tidegate_worker_pressure_seconds", counter, "job, rank, kind",
        "For how long the worker's process was stopped, its thread ready without a processor, "
        "and something on its host short of memory",
@@ -329,39 +270,10 @@ std::vector<family> families_of_workers() {
        of_workers([](const worker_status& worker) { return number(worker.incarnation); })}};
 }
 
-std::vector<family> families_of_shards() {
-  using enum metric_kind;
-  using policies::rank_arrivals;
-  return {
-      {"tidegate_shard_seconds", counter, "shard, activity",
-       "For how long the shard's process was busy with frames of workers and their steps, had "
-       "steps that waited for its replica, was stopped, and was ready without a processor",
-       add_shards},
-      {"tidegate_shard_bytes", counter, "shard, direction",
-       "Bytes of gradients that the shard has taken or read in place, and of parameters that "
-       "it "
-       "has sent",
-       add_shard_bytes},
-      {"tidegate_shard_resident_bytes", gauge, "shard",
-       "How much of the shard's process is in memory, what it shares with workers among it",
-       of_shards(&policies::shard_times::resident_bytes)},
-      {"tidegate_shard_pushes_held", gauge, "shard", "Pushes that wait for a step there",
-       of_shards(&policies::shard_times::pushes_held)},
-      {"tidegate_answers", counter, "job, shard",
-       "Clocks of workers in which the shard has answered; nothing of one shard alone",
-       of_answers([](const rank_arrivals& of) { return number(of.clocks); })},
-      {"tidegate_last_answers", counter, "job, shard",
-       "Of these, those in which its answer came last",
-       of_answers([](const rank_arrivals& of) { return number(of.last); })},
-      {"tidegate_late_answers_seconds", counter, "job, shard",
-       "By how much it came after the last but one then, in sum over these",
-       of_answers([](const rank_arrivals& of) { return number(of.late_ns) * ns; })}};
-}
-
 const std::vector<family>& families() {
   static const auto all = [] {
     auto every = families_of_run();
-    for (auto& more : {families_of_jobs(), families_of_workers(), families_of_shards()})
+    for (auto& more : {families_of_jobs(), families_of_workers(), metrics_of_shards()})
       every.insert(every.end(), more.begin(), more.end());
     return every;
   }();

@@ -90,7 +90,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster,
       metrics_(journal.folder().path()),
       faults_(spec, programs.own, journal, shell_),
       requests_(spec),
-      traces_(journal) {}
+      traces_(journal, spec_) {}
 
 runtime::status run::follow_workers() {
   return output_.follow_workers();
@@ -223,6 +223,7 @@ run_view run::view() const {
   }
   all.waits = output_.waits();
   all.shards = metrics_.shards();
+  all.replicas = metrics_.replicas();
   return all;
 }
 

@@ -48,6 +48,17 @@ json shard_json(const policies::shard_rates& rates) {
   return shard;
 }
 
+json replica_json(const policies::replica_rates& rates) {
+  json replica{{"process", rates.process},
+               {"shard", rates.shard},
+               {"seconds", rounded(rates.seconds, 1e3)},
+               {"busy", rounded(rates.busy, 1e3)},
+               {"bytes_in_per_second", rounded(rates.bytes_in_per_second, 1)},
+               {"resident_bytes", rates.resident_bytes}};
+  add_pressure(replica, rates.pressure);
+  return replica;
+}
+
 json worker_json(const policies::worker_status& worker, const policies::worker_rates& rates) {
   json of{{"rank", worker.rank},
           {"incarnation", worker.incarnation},
@@ -111,6 +122,8 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
     line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));
   line["shards"] = json::array();
   for (const auto& shard : rates.shards) line["shards"].push_back(shard_json(shard));
+  if (!rates.replicas.empty()) line["replicas"] = json::array();
+  for (const auto& replica : rates.replicas) line["replicas"].push_back(replica_json(replica));
   if (rates.checkpoint) line["checkpoint"] = checkpoint_json(*rates.checkpoint);
   if (job.latest.late_ns > 0)
     line["latest"] = {
@@ -124,6 +137,7 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
                                  const policies::cluster_status& status) {
   const bool is_due = now >= written_at_ + pause_ns;
   shards_ = status.shards;
+  replicas_ = status.replicas;
   const std::pair coordinator(status.epoch, status.incarnation);
   if (std::exchange(coordinator_, coordinator) != coordinator) windows_.clear();
   std::string lines;
@@ -134,16 +148,16 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
     if (job.state != policies::job_state::running) {
       // What was since its last line, at its end.
       if (const auto at = windows_.find(job.name); at != windows_.end()) {
-        at->second.since_line.add(now, job, status.shards);
+        at->second.since_line.add(now, job, status.shards, status.replicas);
         lines += line_of(job, at->second.since_line.rates());
         windows_.erase(at);
       }
       continue;
     }
     auto& window = windows_[job.name];
-    window.last_seconds.add(now, job, status.shards);
+    window.last_seconds.add(now, job, status.shards, status.replicas);
     window.rates = window.last_seconds.rates();
-    window.since_line.add(now, job, status.shards);
+    window.since_line.add(now, job, status.shards, status.replicas);
     if (!is_due) continue;
     const auto rates = window.since_line.rates();
     const auto line = line_of(job, rates);
@@ -152,7 +166,7 @@ runtime::status run_metrics::add(std::int64_t now, std::int64_t unix_ns,
     if (window.periods.size() > periods_kept) window.periods.pop_front();
     lines += line;
     window.since_line = {};
-    window.since_line.add(now, job, status.shards);
+    window.since_line.add(now, job, status.shards, status.replicas);
   }
   if (lines.empty()) return {};
   if (is_due) written_at_ = now;

@@ -39,6 +39,7 @@ class run_metrics {
   std::vector<policies::job_period> last_periods(const std::string& job) const;
   // By number, as they told last.
   const std::vector<policies::shard_times>& shards() const noexcept { return shards_; }
+  const std::vector<policies::replica_status>& replicas() const noexcept { return replicas_; }
 
  private:
   runtime::status write(const std::string& lines);
@@ -55,6 +56,7 @@ class run_metrics {
 
   std::map<std::string, windows> windows_;  // of jobs that run
   std::vector<policies::shard_times> shards_;
+  std::vector<policies::replica_status> replicas_;
   // Whose words these are: another coordinator knows nothing yet of what was before.
   std::pair<std::uint32_t, std::uint32_t> coordinator_;  // epoch, incarnation
   runtime::unique_fd file_;

@@ -48,6 +48,16 @@ json shard_now_json(const policies::shard_rates& rates) {
           {"pushes_held", rates.pushes_held}};
 }
 
+json replica_now_json(const policies::replica_rates& rates) {
+  return {{"process", rates.process},
+          {"shard", rates.shard},
+          {"busy", finite_json(rates.busy)},
+          {"stopped", finite_json(rates.pressure.stopped)},
+          {"starved", finite_json(rates.pressure.starved)},
+          {"bytes_in_per_second", finite_json(rates.bytes_in_per_second)},
+          {"resident_bytes", rates.resident_bytes}};
+}
+
 json live_json(const run_view::job& of) {
   const auto& job = of.status;
   auto all = job_json(job);
@@ -69,6 +79,9 @@ json live_json(const run_view::job& of) {
                                                              : policies::worker_rates()));
   all["shards"] = json::array();
   for (const auto& shard : of.rates.shards) all["shards"].push_back(shard_now_json(shard));
+  all["replicas"] = json::array();
+  for (const auto& replica : of.rates.replicas)
+    all["replicas"].push_back(replica_now_json(replica));
   return all;
 }
 

@@ -37,6 +37,7 @@ struct run_view {
   std::vector<host> hosts;  // by the number of their agent; the launcher's own is the first
   std::vector<policies::wait_status> waits;  // the longest first
   std::vector<policies::shard_times> shards = {};
+  std::vector<policies::replica_status> replicas = {};
 };
 
 // One line, without its end: the jobs as in result.json and with how far they are, processes,

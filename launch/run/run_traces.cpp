@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "launch/trace/process_spans.hpp"
 #include "launch/trace/write_trace.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -29,13 +28,23 @@ std::string name_of(const span_request& wanted) {
 
 }  // namespace
 
+run_traces::run_traces(run_journal& journal, const policies::cluster_spec& spec)
+    : journal_(journal) {
+  using policies::consistency_kind;
+  for (const auto& job : spec.jobs) {
+    if (job.consistency.kind == consistency_kind::bsp) staleness_[job.name] = 0;
+    if (job.consistency.kind == consistency_kind::ssp)
+      staleness_[job.name] = job.consistency.staleness;
+  }
+}
+
 void run_traces::begin(const span_request& wanted) {
   wanted_ = wanted;
   name_ = name_of(wanted);
   problem_.clear();
   file_ = std::ofstream(unfinished(), std::ios::trunc);
   is_open_ = file_.is_open();
-  write(spans_header(wanted.detail, runtime::unix_now()));
+  write(spans_header(wanted.detail, runtime::unix_now(), staleness_));
 }
 
 void run_traces::add(const std::string& host, const policies::agent_reports::spans& spans) {

@@ -9,6 +9,8 @@
 
 #include "launch/run/run_journal.hpp"
 #include "launch/shell/span_collector.hpp"
+#include "launch/trace/process_spans.hpp"
+#include "policies/model/spec.hpp"
 #include "policies/protocol/agent_messages.hpp"
 
 namespace tidegate::launch {
@@ -16,7 +18,7 @@ namespace tidegate::launch {
 class run_traces {
  public:
   // `journal` outlives it.
-  explicit run_traces(run_journal& journal) : journal_(journal) {}
+  run_traces(run_journal& journal, const policies::cluster_spec& spec);
 
   // As run_port::begin_spans(), add_spans() and end_spans(): of one file after the other.
   void begin(const span_request& wanted);
@@ -33,6 +35,7 @@ class run_traces {
   std::string unfinished() const;
 
   run_journal& journal_;
+  job_staleness staleness_;
   span_request wanted_;
   std::string name_;
   std::ofstream file_;

@@ -27,17 +27,26 @@ struct shard_column {
   std::string (*cell)(const shard_row&);
 };
 
+constexpr const char* nothing = "";  // of a replica: workers know nothing of it
+
 constexpr shard_column shard_columns[] = {
     {"shard", 5,
      [](const shard_row& row) {
-       return (row.is_named ? "*" : "") + std::to_string(row.shard);
+       return (row.is_named ? "*" : "") + std::to_string(row.shard) +
+              (row.is_replica ? "r" : "");
      }},
-    {"last", 5, [](const shard_row& row) { return percent(row.last); }},
-    {"late", 9, [](const shard_row& row) { return milliseconds(row.late); }},
+    {"last", 5,
+     [](const shard_row& row) { return row.is_replica ? nothing : percent(row.last); }},
+    {"late", 9,
+     [](const shard_row& row) { return row.is_replica ? nothing : milliseconds(row.late); }},
     {"in/s", 10, [](const shard_row& row) { return bytes_text(row.bytes_in); }},
-    {"out/s", 10, [](const shard_row& row) { return bytes_text(row.bytes_out); }},
+    {"out/s", 10,
+     [](const shard_row& row) { return row.is_replica ? nothing : bytes_text(row.bytes_out); }},
     {"memory", 10, [](const shard_row& row) { return bytes_for_people(row.resident_bytes); }},
-    {"queue", 5, [](const shard_row& row) { return std::to_string(row.pushes_held); }},
+    {"queue", 5,
+     [](const shard_row& row) {
+       return row.is_replica ? nothing : std::to_string(row.pushes_held);
+     }},
     {"starved", 7, [](const shard_row& row) { return percent(row.starved); }},
     {"stopped", 7, [](const shard_row& row) { return percent(row.stopped); }},
 };
@@ -60,13 +69,31 @@ styled_line shard_line(const shard_row& row, std::size_t shown, std::size_t bar)
   return line;
 }
 
+// Of a job that runs.
+void add_replicas(const nlohmann::json& job,
+                  std::map<std::uint64_t, std::map<std::string, shard_row>>& to) {
+  for (const auto& replica : list_in(job, "replicas")) {
+    const auto shard = count_in(replica, "shard");
+    to[shard][text_in(replica, "process")] = {
+        .shard = shard,
+        .busy = number_in(replica, "busy"),
+        .stopped = number_in(replica, "stopped"),
+        .starved = number_in(replica, "starved"),
+        .bytes_in = number_in(replica, "bytes_in_per_second"),
+        .resident_bytes = count_in(replica, "resident_bytes"),
+        .is_replica = true};
+  }
+}
+
 }  // namespace
 
 std::vector<shard_row> shards_of(const nlohmann::json& status,
                                  const std::vector<std::uint64_t>& named) {
   std::map<std::uint64_t, shard_row> rows;
+  std::map<std::uint64_t, std::map<std::string, shard_row>> replicas;  // by shard and process
   for (const auto& job : list_in(status, "jobs")) {
     if (text_in(job, "state", "") != "running") continue;
+    add_replicas(job, replicas);
     for (const auto& shard : list_in(job, "shards")) {
       const auto number = count_in(shard, "shard");
       auto& row = rows[number];
@@ -89,6 +116,7 @@ std::vector<shard_row> shards_of(const nlohmann::json& status,
   for (auto& [number, row] : rows) {
     row.is_named = std::find(named.begin(), named.end(), number) != named.end();
     all.push_back(row);
+    for (const auto& [process, replica] : replicas[number]) all.push_back(replica);
   }
   return all;
 }
@@ -97,6 +125,8 @@ std::vector<styled_line> shard_lines(std::vector<shard_row> rows, std::size_t co
                                      std::size_t rows_most) {
   std::vector<styled_line> lines;
   if (rows.empty() || rows_most < 2) return lines;
+  if (rows.size() >= rows_most)
+    std::erase_if(rows, [](const shard_row& of) { return of.is_replica; });
   const bool fits = rows.size() < rows_most;
   if (!fits)
     std::stable_sort(rows.begin(), rows.end(), [](const shard_row& a, const shard_row& b) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "launch/trace/shard_arrivals.hpp"
 #include "launch/trace/span_names.hpp"
 #include "launch/trace/traced_process.hpp"
 #include "launch/trace/write_trace.hpp"
@@ -19,7 +20,6 @@ using runtime::span_kind;
 using runtime::trace_span;
 
 using records = std::map<std::pair<std::string, std::uint64_t>, clock_record>;
-using job_clock = std::pair<std::uint64_t, std::uint64_t>;  // the job's token
 
 std::uint64_t lasted(const trace_span& span) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, span.end_ns - span.begin_ns));
@@ -54,29 +54,43 @@ class program_clocks {
     add_answers(worker, all_);
   }
   std::map<std::uint64_t, worker_clock> take() { return std::move(all_); }
+  std::vector<noted_wait> waits(std::uint64_t clock) const {
+    const auto at = waits_.find(clock);
+    return at == waits_.end() ? std::vector<noted_wait>() : at->second;
+  }
 
  private:
   // A push that finds no room waits before it begins, after the program has computed: that wait
   // is of its clock, and not of the call before.
-  std::uint64_t clock_of(std::size_t at) const {
+  bool waits_for_room(std::size_t at) const {
     constexpr std::int64_t moment_ns = 5'000;
     const auto& span = *program_[at];
-    if (span.kind == span_kind::call || at == 0 || at + 1 == program_.size()) return span.clock;
+    if (span.kind == span_kind::call || at == 0 || at + 1 == program_.size()) return false;
     const auto& next = *program_[at + 1];
-    const bool waits_for_room = pushes(next) && next.begin_ns - span.end_ns < moment_ns &&
-                                span.begin_ns - program_[at - 1]->end_ns >= moment_ns;
-    return waits_for_room ? next.clock : span.clock;
+    return pushes(next) && next.begin_ns - span.end_ns < moment_ns &&
+           span.begin_ns - program_[at - 1]->end_ns >= moment_ns;
   }
   void add(std::size_t at) {
     const auto& span = *program_[at];
-    auto [entry, is_new] = all_.try_emplace(clock_of(at));
+    const bool for_room = waits_for_room(at);
+    const auto clock = for_room ? program_[at + 1]->clock : span.clock;
+    auto [entry, is_new] = all_.try_emplace(clock);
     auto& of = entry->second;
     if (is_new)
       of = {.incarnation = worker_.incarnation,
             .began_ns = at == 0 ? span.begin_ns : program_[at - 1]->end_ns};
     of.ended_ns = span.end_ns;
     (span.kind == span_kind::call ? of.call_ns : of.wait_ns) += lasted(span);
-    if (pushes(span) && of.pushed_ns == 0) of.pushed_ns = span.begin_ns;
+    if (pushes(span) && of.pushed_ns == 0) {
+      of.pushed_ns = span.begin_ns;
+      if (span.extra != runtime::unknown_staleness) of.staleness = span.extra;
+    }
+    // Before its push a worker waits for what was pushed in the clock before.
+    if (span.kind == span_kind::wait && (for_room || of.pushed_ns != 0 || clock > 0))
+      waits_[clock].push_back({.begin_ns = span.begin_ns,
+                               .end_ns = span.end_ns,
+                               .clock = of.pushed_ns != 0 ? clock : clock - 1,
+                               .for_room = for_room});
     ends_with_wait_ = span.kind == span_kind::wait && of.pushed_ns != 0;
   }
   // A ring that is full has lost the begin of its first clock. The last one goes on, or is a
@@ -89,17 +103,9 @@ class program_clocks {
   const traced_process& worker_;
   std::vector<const trace_span*> program_;
   std::map<std::uint64_t, worker_clock> all_;
+  std::map<std::uint64_t, std::vector<noted_wait>> waits_;
   bool ends_with_wait_ = false;
 };
-
-// Of each shard or aggregator, when the last push of each rank came, by job and clock.
-using arrivals = std::map<job_clock, std::map<std::uint32_t, std::int64_t>>;
-arrivals arrivals_of(const traced_process& shard) {
-  arrivals all;
-  for (const auto& span : shard.spans)
-    if (brings_gradient(span)) all[{span.job, span.clock}][span.peer] = span.begin_ns;
-  return all;
-}
 
 // Jobs with aggregators, by token: what comes to shards is theirs, and not of workers.
 std::set<std::uint64_t> summed_jobs(const std::vector<traced_process>& processes) {
@@ -114,13 +120,13 @@ std::set<std::uint64_t> summed_jobs(const std::vector<traced_process>& processes
 // late at another.
 class late_workers {
  public:
-  void add(const arrivals& at_shard) {
-    for (const auto& [clock, by_rank] : at_shard) {
+  void add(const shard_arrivals& at_shard) {
+    for (const auto& [clock, by_rank] : at_shard.all()) {
       std::vector<std::int64_t> times;
-      for (const auto& [rank, time] : by_rank) times.push_back(time);
+      for (const auto& [rank, arrival] : by_rank) times.push_back(arrival.begin_ns);
       const auto last = policies::last_of(times);
       std::size_t index = 0;
-      for (const auto& [rank, time] : by_rank) {
+      for (const auto& [rank, arrival] : by_rank) {
         const auto late = index++ == last.index && last.count > 1 ? last.late_ns : 0;
         auto [at, is_new] = least_.try_emplace({clock.first, clock.second, rank}, late);
         at->second = std::min(at->second, late);
@@ -141,6 +147,41 @@ std::uint64_t token_of(const traced_process& worker) {
   const auto first =
       std::ranges::find_if(worker.spans, [](const trace_span& span) { return span.job != 0; });
   return first == worker.spans.end() ? 0 : first->job;
+}
+
+// Returns what the shard has noted that answered a worker last in a clock, or null. `last`: its
+// number; nothing: there is one.
+const shard_arrivals* answered_last(const std::vector<shard_arrivals>& shards,
+                                    const job_clock& clock, std::uint32_t rank,
+                                    std::optional<std::uint32_t> last) {
+  const shard_arrivals* found = nullptr;
+  for (const auto& each : shards)
+    if (each.of(clock, rank) != nullptr && (!last || *last == each.number())) found = &each;
+  return found;
+}
+
+// Adds to each clock of a worker what the shards say of it.
+void add_arrivals(const waiter& of, const program_clocks& program,
+                  const std::vector<shard_arrivals>& shards,
+                  std::map<std::uint64_t, worker_clock>& to) {
+  const auto last_shard = [&](std::uint64_t clock) {
+    const auto at = to.find(clock);
+    return at == to.end() ? std::nullopt : at->second.last_shard;
+  };
+  for (auto& [clock, worker] : to) {
+    for (const auto& each : shards)
+      if (const auto* own = each.of({of.job, clock}, of.rank))
+        worker.pushed_bytes += own->bytes;
+    wait_parts parts;
+    bool is_known = true;
+    for (const auto& wait : program.waits(clock)) {
+      const auto* at =
+          answered_last(shards, {of.job, wait.clock}, of.rank, last_shard(wait.clock));
+      is_known = is_known && at != nullptr;
+      if (at != nullptr) add_wait(wait, of, *at, parts);
+    }
+    if (is_known) worker.waits = parts;
+  }
 }
 
 }  // namespace
@@ -168,30 +209,37 @@ std::optional<std::uint32_t> clock_record::last_shard() const {
 }
 
 std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
+                                        const job_staleness& staleness,
                                         const std::optional<clock_range>& clocks) {
   const auto processes = traced_processes(of);
   late_workers late;
   const auto summed = summed_jobs(processes);
+  std::vector<shard_arrivals> shards;  // and aggregators
   for (const auto& process : processes) {
     if (is_of(process.writer, "worker")) continue;
-    auto arrived = arrivals_of(process);
-    if (!is_of(process.writer, "aggregator"))
-      std::erase_if(arrived, [&](const auto& of) { return summed.contains(of.first.first); });
+    const auto& arrived = shards.emplace_back(process);
+    if (!is_of(process.writer, "aggregator")) shards.back().forget(summed);
     late.add(arrived);
   }
   records all;
   for (const auto& process : processes) {
     const auto job = job_of(process.writer);
     if (job.empty()) continue;
-    const auto rank = number_of(process.writer);
-    for (auto& [clock, worker] : program_clocks(process).take()) {
+    waiter worker_of{.job = token_of(process), .rank = number_of(process.writer)};
+    if (const auto at = staleness.find(job); at != staleness.end())
+      worker_of.staleness = at->second;
+    program_clocks program(process);
+    auto found = program.take();
+    add_arrivals(worker_of, program, shards, found);
+    for (auto& [clock, worker] : found) {
       if (clocks && (clock < clocks->first || clock > clocks->last)) continue;
-      worker.late_ns = late.of(token_of(process), clock, rank);
+      worker.late_ns = late.of(worker_of.job, clock, worker_of.rank);
+      if (summed.contains(worker_of.job)) worker.waits.reset();
       auto& into = all[{job, clock}];
       into.job = job;
       into.clock = clock;
       // A later incarnation does a clock again.
-      into.workers[rank] = worker;
+      into.workers[worker_of.rank] = worker;
     }
   }
   std::vector<clock_record> found;

@@ -11,6 +11,7 @@
 
 #include "launch/trace/process_spans.hpp"
 #include "launch/trace/trace_text.hpp"
+#include "launch/trace/wait_parts.hpp"
 
 namespace tidegate::launch {
 
@@ -27,6 +28,12 @@ struct worker_clock {
   // shard.
   std::optional<std::uint32_t> last_shard = {};
   std::uint64_t shard_late_ns = 0;
+  // What it waited for; nothing where that is not known: the shard has noted nothing of the
+  // clock, or aggregators come between.
+  std::optional<wait_parts> waits = {};
+  std::uint64_t pushed_bytes = 0;  // that shards took
+  // Of the parameters that it has pushed with, in clocks; nothing: it had pulled none.
+  std::optional<std::uint32_t> staleness = {};
 
   // What is neither in calls nor in waits.
   std::uint64_t compute_ns() const;
@@ -44,8 +51,10 @@ struct clock_record {
 };
 
 // Ascending in job and clock. `clocks`: of these alone. For a worker a clock is left out of
-// which it has noted only the end, as its ring was full, and one that goes on.
+// which it has noted only the end, as its ring was full, and one that goes on. `staleness`: as
+// spans_file has it.
 std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
+                                        const job_staleness& staleness,
                                         const std::optional<clock_range>& clocks);
 
 }  // namespace tidegate::launch

@@ -68,6 +68,16 @@ json worker_json(std::uint32_t rank, const worker_clock& of) {
               {"calls_seconds", seconds(of.call_ns)},
               {"waits_seconds", seconds(of.wait_ns)},
               {"late_seconds", seconds(of.late_ns)}};
+  if (of.waits) {
+    worker["gate_seconds"] = seconds(of.waits->gate_ns);
+    worker["gate_rank"] = of.waits->gate_rank ? json(*of.waits->gate_rank) : json(nullptr);
+    worker["shard_seconds"] = seconds(of.waits->shard_ns);
+    worker["network_seconds"] = seconds(of.waits->network_ns);
+    worker["credit_seconds"] = seconds(of.waits->credit_ns);
+    worker["replica_seconds"] = seconds(of.waits->replica_ns);
+  }
+  worker["pushed_bytes"] = of.pushed_bytes;
+  worker["staleness"] = of.staleness ? json(*of.staleness) : json(nullptr);
   if (of.last_shard) {
     worker["last_shard"] = *of.last_shard;
     worker["shard_late_seconds"] = seconds(of.shard_late_ns);
@@ -75,7 +85,34 @@ json worker_json(std::uint32_t rank, const worker_clock& of) {
   return worker;
 }
 
+row worker_cells(std::uint32_t rank, const worker_clock& of) {
+  row cells{std::to_string(rank),     cell_of(took_ns(of)), cell_of(of.late_ns),
+            cell_of(of.compute_ns()), cell_of(of.call_ns),  cell_of(of.wait_ns)};
+  if (of.waits) {
+    const auto& waits = *of.waits;
+    cells.push_back(cell_of(waits.gate_ns));
+    cells.push_back(waits.gate_rank ? std::to_string(*waits.gate_rank) : "-");
+    for (const auto part :
+         {waits.shard_ns, waits.network_ns, waits.credit_ns, waits.replica_ns})
+      cells.push_back(cell_of(part));
+  } else {
+    cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-"});
+  }
+  cells.push_back(bytes_for_people(of.pushed_bytes));
+  cells.push_back(of.staleness ? std::to_string(*of.staleness) : "-");
+  return cells;
+}
+
 }  // namespace
+
+std::string workers_table(const clock_record& record) {
+  std::vector<row> rows{{"worker", "took", "late", "computes", "calls", "waits", "policy",
+                         "for", "shard", "network", "room", "replica", "pushed", "stale"}};
+  for (const auto& [rank, worker] : record.workers) rows.push_back(worker_cells(rank, worker));
+  return "job " + printable(record.job) + ", clock " + std::to_string(record.clock) +
+         ", milliseconds\n" +
+         format_table(rows, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13});
+}
 
 std::string clocks_table(const std::vector<clock_record>& records) {
   std::string text;

@@ -13,6 +13,8 @@ inline constexpr std::uint32_t clocks_version = 1;
 
 // A table for each job, with a row for each clock.
 std::string clocks_table(const std::vector<clock_record>& records);
+// A table of one clock, with a row for each worker.
+std::string workers_table(const clock_record& record);
 // A line of JSON for each, with its end; docs/observing.md says what its fields are.
 std::string clocks_json(const std::vector<clock_record>& records);
 

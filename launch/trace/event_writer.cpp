@@ -14,6 +14,7 @@ using runtime::trace_span;
 
 int row_of(span_kind kind) {
   if (kind == span_kind::answer) return answers_row;
+  if (kind == span_kind::replica) return replica_row;
   return kind == span_kind::frame || kind == span_kind::step ? frames_row : program_row;
 }
 

@@ -13,6 +13,7 @@ namespace tidegate::launch {
 inline constexpr int program_row = 1;
 inline constexpr int answers_row = 2;
 inline constexpr int frames_row = 3;
+inline constexpr int replica_row = 4;
 int row_of(runtime::span_kind kind);
 
 class event_writer {

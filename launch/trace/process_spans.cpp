@@ -17,7 +17,7 @@ using runtime::errc;
 using runtime::span_kind;
 using runtime::trace_span;
 
-constexpr std::size_t numbers = 11;
+constexpr std::size_t numbers = 12;
 
 // Numbers of a span, in the order of the file.
 std::array<std::int64_t, numbers> numbers_of(const trace_span& of) {
@@ -31,7 +31,8 @@ std::array<std::int64_t, numbers> numbers_of(const trace_span& of) {
           of.table,
           of.chunk,
           of.count,
-          of.flags};
+          of.extra,
+          of.words};
 }
 
 trace_span span_of(const std::array<std::int64_t, numbers>& from) {
@@ -45,7 +46,8 @@ trace_span span_of(const std::array<std::int64_t, numbers>& from) {
           .count = static_cast<std::uint32_t>(from[9]),
           .kind = static_cast<span_kind>(from[0]),
           .detail = static_cast<std::uint8_t>(from[1]),
-          .flags = static_cast<std::uint16_t>(from[10])};
+          .extra = static_cast<std::uint16_t>(from[10]),
+          .words = static_cast<std::uint32_t>(from[11])};
 }
 
 // What cannot be is left out.
@@ -66,8 +68,12 @@ bool add_spans(const json& from, std::int64_t unix_ns, std::vector<trace_span>& 
 
 }  // namespace
 
-std::string spans_header(std::string_view cause, std::int64_t unix_ns) {
-  const json line{{"tidegate_spans", spans_version}, {"cause", cause}, {"unix_ns", unix_ns}};
+std::string spans_header(std::string_view cause, std::int64_t unix_ns,
+                         const job_staleness& staleness) {
+  const json line{{"tidegate_spans", spans_version},
+                  {"cause", cause},
+                  {"unix_ns", unix_ns},
+                  {"staleness", staleness}};
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -110,6 +116,9 @@ runtime::expected<spans_file> read_spans(std::istream& from) {
       file.cause = text_in(line, "cause");
       constexpr std::uint64_t latest = std::uint64_t{1} << 62U;  // in the year 2116
       file.unix_ns = static_cast<std::int64_t>(std::min(latest, count_in(line, "unix_ns")));
+      if (const auto of = line.find("staleness"); of != line.end() && of->is_object())
+        for (const auto& [job, clocks] : of->items())
+          if (clocks.is_number_unsigned()) file.staleness[job] = clocks.get<std::uint64_t>();
       continue;
     }
     process_spans of{.writer = text_in(line, "writer", ""),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,14 +24,18 @@ struct process_spans {
 };
 
 // A file begins with a line of its own. `cause`: why it was written, as people read it.
-inline constexpr std::uint32_t spans_version = 1;
-std::string spans_header(std::string_view cause, std::int64_t unix_ns);
+inline constexpr std::uint32_t spans_version = 2;
+// `staleness`: of each job whose policy has one, how far a pull may be behind, in clocks.
+using job_staleness = std::map<std::string, std::uint64_t>;
+std::string spans_header(std::string_view cause, std::int64_t unix_ns,
+                         const job_staleness& staleness);
 // One line, with its end.
 std::string spans_line(const process_spans& of);
 
 struct spans_file {
   std::string cause;
   std::int64_t unix_ns = 0;
+  job_staleness staleness;
   std::vector<process_spans> processes;  // an entry for each line
 };
 // Errors: invalid_argument (no such file, or of another version; says the line).

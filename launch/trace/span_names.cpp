@@ -56,6 +56,16 @@ std::string_view name_of(frame_kind kind) {
       return "call_reply";
     case frame_kind::finished:
       return "finished";
+    case frame_kind::step:
+      return "replicate";
+    case frame_kind::steps:
+      return "replicate_run";
+    case frame_kind::seed:
+      return "seed";
+    case frame_kind::farewell:
+      return "farewell";
+    case frame_kind::followed:
+      return "followed";
     default:
       return "frame";
   }
@@ -78,7 +88,26 @@ bool brings_gradient(const trace_span& of) {
   const auto kind = static_cast<frame_kind>(of.detail);
   return of.kind == span_kind::frame &&
          (kind == frame_kind::push ||
-          (kind == frame_kind::doorbell && (of.flags & runtime::frame_flag_push) != 0));
+          (kind == frame_kind::doorbell && (of.extra & runtime::frame_flag_push) != 0));
+}
+
+bool is_of_chain(const trace_span& of) {
+  if (of.kind != span_kind::frame) return false;
+  switch (static_cast<frame_kind>(of.detail)) {
+    case frame_kind::step:
+    case frame_kind::steps:
+    case frame_kind::seed:
+    case frame_kind::farewell:
+    case frame_kind::followed:
+    case frame_kind::lend:
+    case frame_kind::lent:
+      return true;
+    case frame_kind::resend:
+    case frame_kind::resent:
+      return of.job == 0;
+    default:
+      return false;
+  }
 }
 
 std::uint64_t pushed_clock_of(const trace_span& of) {
@@ -94,6 +123,8 @@ std::string_view slice_name(const trace_span& of) {
       return "waits";
     case span_kind::step:
       return "step";
+    case span_kind::replica:
+      return "waits for replica";
     case span_kind::answer:
     case span_kind::frame:
       break;

@@ -16,6 +16,8 @@ std::string_view slice_name(const runtime::trace_span& of);
 bool pushes(const runtime::trace_span& of);
 // Returns true for what brings a shard or aggregator a gradient.
 bool brings_gradient(const runtime::trace_span& of);
+// Returns true for a frame between processes of a shard's chain.
+bool is_of_chain(const runtime::trace_span& of);
 // Returns the clock whose push it belongs to: a reply is to a pull of the clock after.
 std::uint64_t pushed_clock_of(const runtime::trace_span& of);
 // Returns true if it is of this table, or chunk, too.

@@ -21,11 +21,25 @@ using runtime::trace_span;
 constexpr std::int64_t computing_least_ns = 5'000;
 
 void keep_only(const clock_range& clocks, std::vector<traced_process>& processes) {
-  for (auto& process : processes)
-    std::erase_if(process.spans, [&](const trace_span& span) {
+  for (auto& process : processes) {
+    const auto is_wanted = [&](const trace_span& span) {
       const auto clock = pushed_clock_of(span);
-      return clock < clocks.first || clock > clocks.last;
+      return span.kind != span_kind::replica && clock >= clocks.first && clock <= clocks.last;
+    };
+    // A wait for a replica is of no clock in particular.
+    auto begin = std::numeric_limits<std::int64_t>::max();
+    auto end = std::numeric_limits<std::int64_t>::min();
+    for (const auto& span : process.spans)
+      if (is_wanted(span)) {
+        begin = std::min(begin, span.begin_ns);
+        end = std::max(end, span.end_ns);
+      }
+    std::erase_if(process.spans, [&](const trace_span& span) {
+      const bool overlaps =
+          span.kind == span_kind::replica && span.begin_ns < end && span.end_ns > begin;
+      return !overlaps && !is_wanted(span);
     });
+  }
 }
 
 // What a program does between its calls.
@@ -45,9 +59,9 @@ void write_computing(std::size_t process, const std::vector<trace_span>& spans,
   }
 }
 
-std::string_view peer_of(span_kind kind) {
-  if (kind == span_kind::answer) return "shard";
-  return kind == span_kind::frame ? "rank" : "";
+std::string_view peer_of(const trace_span& of) {
+  if (of.kind == span_kind::answer) return "shard";
+  return of.kind == span_kind::frame && !is_of_chain(of) ? "rank" : "";
 }
 
 void write_process(std::size_t number, const traced_process& process, event_writer& into) {
@@ -58,9 +72,10 @@ void write_process(std::size_t number, const traced_process& process, event_writ
     into.name(number, row,
               row == program_row   ? "program"
               : row == answers_row ? "answers"
+              : row == replica_row ? "replica"
                                    : "frames");
   for (const auto& span : process.spans)
-    into.slice(number, span, slice_name(span), peer_of(span.kind));
+    into.slice(number, span, slice_name(span), peer_of(span));
   write_computing(number, process.spans, into);
 }
 

@@ -64,7 +64,8 @@ pressure_rates rates_of(const process_pressure& before, const process_pressure& 
 
 // The newest takes the place of one that is not much older.
 void rate_window::add(std::int64_t now, const job_status& job,
-                      const std::vector<shard_times>& shards) {
+                      const std::vector<shard_times>& shards,
+                      const std::vector<replica_status>& replicas) {
   // A worker that has said nothing yet is at no clock.
   const auto is_silent = [](const worker_status& worker) {
     return !worker.finished && !has_reported(worker);
@@ -78,6 +79,7 @@ void rate_window::add(std::int64_t now, const job_status& job,
                       .answers = job.answers,
                       .waited_ns = job.waited_ns,
                       .shards = shards,
+                      .replicas = replicas,
                       .checkpointing = job.checkpointing});
   while (samples_.size() > 2 && now - samples_[1].at >= length_ns) samples_.pop_front();
   // A job that has gone back begins anew.
@@ -99,6 +101,7 @@ job_rates rate_window::rates() const {
   }
   for (std::size_t shard = 0; shard < last.shards.size(); ++shard)
     all.shards.push_back(rates_of_shard(shard));
+  for (const auto& replica : last.replicas) all.replicas.push_back(rates_of_replica(replica));
   if (first.checkpointing.count < last.checkpointing.count) {
     all.checkpoint = last.checkpointing;
     all.checkpoint->late_ns = more(first.checkpointing.late_ns, last.checkpointing.late_ns);
@@ -162,23 +165,52 @@ shard_rates rate_window::rates_of_shard(std::size_t shard) const {
     of.waits = static_cast<double>(waited(newest) - waited(sample)) * ns;
     break;
   }
+  add_process_rates(
+      [&](const sample& from) {
+        return shard < from.shards.size() ? &from.shards[shard] : nullptr;
+      },
+      of);
+  return of;
+}
+
+template <class TimesIn>
+void rate_window::add_process_rates(const TimesIn& times_in, shard_rates& to) const {
+  const auto& now = *times_in(samples_.back());
   for (const auto& sample : samples_) {
-    if (&sample == &newest || shard >= sample.shards.size()) continue;
-    const auto& before = sample.shards[shard];
-    const auto& now = newest.shards[shard];
-    if (before.elapsed_ns == 0 || !goes_on(before, now)) continue;
-    const auto elapsed = now.elapsed_ns - before.elapsed_ns;
-    of.seconds = static_cast<double>(elapsed) * ns;
-    of.busy = std::min(share(now.busy_ns - before.busy_ns, elapsed), 1.0);
-    of.replica = std::min(share(now.replica_ns - before.replica_ns, elapsed), 1.0);
-    of.bytes_in_per_second = share(more(before.bytes_in, now.bytes_in), elapsed) / ns;
-    of.bytes_out_per_second = share(more(before.bytes_out, now.bytes_out), elapsed) / ns;
-    of.resident_bytes = now.resident_bytes;
-    of.pushes_held = now.pushes_held;
-    of.pressure = policies::rates_of(before.pressure, now.pressure, elapsed);
+    const shard_times* before = times_in(sample);
+    if (&sample == &samples_.back() || before == nullptr || before->elapsed_ns == 0 ||
+        !goes_on(*before, now))
+      continue;
+    const auto elapsed = now.elapsed_ns - before->elapsed_ns;
+    to.seconds = static_cast<double>(elapsed) * ns;
+    to.busy = std::min(share(now.busy_ns - before->busy_ns, elapsed), 1.0);
+    to.replica = std::min(share(now.replica_ns - before->replica_ns, elapsed), 1.0);
+    to.bytes_in_per_second = share(more(before->bytes_in, now.bytes_in), elapsed) / ns;
+    to.bytes_out_per_second = share(more(before->bytes_out, now.bytes_out), elapsed) / ns;
+    to.resident_bytes = now.resident_bytes;
+    to.pushes_held = now.pushes_held;
+    to.pressure = policies::rates_of(before->pressure, now.pressure, elapsed);
     break;
   }
-  return of;
+}
+
+replica_rates rate_window::rates_of_replica(const replica_status& now) const {
+  shard_rates of;
+  add_process_rates(
+      [&](const sample& from) -> const shard_times* {
+        const auto at = std::ranges::find_if(from.replicas, [&](const replica_status& each) {
+          return each.shard == now.shard && each.name == now.name;
+        });
+        return at == from.replicas.end() ? nullptr : &at->times;
+      },
+      of);
+  return {.shard = now.shard,
+          .process = now.name.to_string(),
+          .seconds = of.seconds,
+          .busy = of.busy,
+          .bytes_in_per_second = of.bytes_in_per_second,
+          .resident_bytes = now.times.resident_bytes,
+          .pressure = of.pressure};
 }
 
 }  // namespace tidegate::policies

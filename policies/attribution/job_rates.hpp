@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policies/model/cluster_status.hpp"
@@ -63,12 +64,24 @@ struct shard_rates {
   pressure_rates pressure;
 };
 
+// Of a process that follows in the chain of a shard, as its replica. Shares are of its time.
+struct replica_rates {
+  std::uint32_t shard = 0;
+  std::string process;  // its name
+  double seconds = 0;   // that shares are of
+  double busy = 0;
+  double bytes_in_per_second = 0;  // of steps, that came or were read in place
+  std::uint64_t resident_bytes = 0;
+  pressure_rates pressure;
+};
+
 struct job_rates {
   double seconds = 0;            // that the window covers; 0: nothing is known
   double clocks_per_second = 0;  // of the slowest worker
   double samples_per_second = 0;
-  std::vector<worker_rates> workers;  // as job_status::members
-  std::vector<shard_rates> shards;    // as cluster_status::shards
+  std::vector<worker_rates> workers;    // as job_status::members
+  std::vector<shard_rates> shards;      // as cluster_status::shards
+  std::vector<replica_rates> replicas;  // likewise
   // The last that has become durable in the window; by how much too late all of them were.
   std::optional<checkpoint_times> checkpoint;
 };
@@ -77,8 +90,10 @@ class rate_window {
  public:
   static constexpr std::int64_t length_ns = 5'000'000'000;
 
-  // What a poll has told at this time, which does not go back, of the job and of all shards.
-  void add(std::int64_t now, const job_status& job, const std::vector<shard_times>& shards);
+  // What a poll has told at this time, which does not go back, of the job, of all shards and of
+  // their replicas.
+  void add(std::int64_t now, const job_status& job, const std::vector<shard_times>& shards,
+           const std::vector<replica_status>& replicas);
   job_rates rates() const;
 
  private:
@@ -89,10 +104,15 @@ class rate_window {
     std::vector<rank_arrivals> answers;  // by shard, as the next two
     std::vector<std::uint64_t> waited_ns;
     std::vector<shard_times> shards;
+    std::vector<replica_status> replicas;
     checkpoint_times checkpointing;
   };
   worker_rates rates_of(const worker_status& now) const;
   shard_rates rates_of_shard(std::size_t shard) const;
+  // What a process says of itself; `times_in`: what it had told by a sample, or null.
+  template <class TimesIn>
+  void add_process_rates(const TimesIn& times_in, shard_rates& to) const;
+  replica_rates rates_of_replica(const replica_status& now) const;
 
   std::deque<sample> samples_;  // of the window, the newest last
 };

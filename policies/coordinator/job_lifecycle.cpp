@@ -125,8 +125,17 @@ void job_lifecycle::arrivals(std::int64_t now, const std::string& reporter,
     for (auto& job : state_.jobs)
       if (job.token == from.token) add_arrivals(job, now, reporter, from);
   for (std::uint32_t shard = 0; shard < state_.shards.size(); ++shard)
-    if (state_.replicas[shard].primary_address() == reporter)
-      state_.shards[shard] = report.times;
+    add_times(shard, reporter, report.times);
+}
+
+// Of the processes of a chain.
+void job_lifecycle::add_times(std::uint32_t shard, const std::string& reporter,
+                              const shard_times& times) {
+  const auto& chain = state_.replicas[shard];
+  if (chain.primary_address() == reporter) state_.shards[shard] = times;
+  for (const auto& place : chain.chain())
+    if (place.member != chain.primary() && chain.address(place.member) == reporter)
+      state_.followers[{shard, place.member}] = {chain.incarnation(place.member), times};
 }
 
 // Where gradients are summed on the way only aggregators see workers. What shards see then are

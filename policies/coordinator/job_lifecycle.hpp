@@ -48,6 +48,7 @@ class job_lifecycle {
  private:
   void add_arrivals(job_record& job, std::int64_t now, const std::string& reporter,
                     const job_arrivals& from);
+  void add_times(std::uint32_t shard, const std::string& reporter, const shard_times& times);
   void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t job, coordinator_effects& out);
   void close_below(const job_record& job, coordinator_effects& out);

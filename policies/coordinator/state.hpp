@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "policies/checkpoint/resume.hpp"
@@ -24,6 +26,12 @@
 #include "policies/model/spec.hpp"
 
 namespace tidegate::policies::coordination {
+
+// What an incarnation of a process has told that follows another in the chain of a shard.
+struct follower_times {
+  std::uint32_t incarnation = 0;
+  shard_times times;
+};
 
 struct coordinator_state {
   coordinator_state(cluster_spec spec, std::uint64_t token, const restored_cluster& from,
@@ -49,6 +57,8 @@ struct coordinator_state {
   table_catalog tables;
   replica_manager replicas;
   std::vector<shard_times> shards;  // of the process that serves each, as it told last
+  // Of the other processes of its chain, by shard and number of the member.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, follower_times> followers;
   shard_mover mover;
   aggregator_recovery aggregators;
   admission admissions;

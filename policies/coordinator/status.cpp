@@ -54,6 +54,21 @@ void sum_up(const job_record& job, job_status& shown) {
     shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
 }
 
+void add_replicas(const coordination::coordinator_state& state, std::uint32_t shard,
+                  std::vector<replica_status>& to) {
+  const auto& chain = state.replicas[shard];
+  const auto& slots = state.mover.slots();
+  for (const auto& place : chain.chain()) {
+    const auto told = state.followers.find({shard, place.member});
+    if (place.member == chain.primary() || told == state.followers.end() ||
+        told->second.incarnation != chain.incarnation(place.member))
+      continue;
+    to.push_back({.shard = shard,
+                  .name = name_of(slots.process_of(shard, place.member), slots.shards()),
+                  .times = told->second.times});
+  }
+}
+
 }  // namespace
 
 cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
@@ -113,6 +128,8 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     sum_up(job, shown);
   }
   all.shards = state_.shards;
+  for (std::uint32_t shard = 0; shard < state_.shards.size(); ++shard)
+    add_replicas(state_, shard, all.replicas);
   all.waits = state_.waits.reported(now);
   all.condemned = state_.waits.condemned();
   all.events = state_.events.since(events_seen);

@@ -31,10 +31,10 @@ struct worker_times {
   friend bool operator==(const worker_times&, const worker_times&) = default;
 };
 
-// Of the process of a shard or aggregator, since its first frame of a worker.
+// Of the process of a shard, replica or aggregator, since its first frame.
 struct shard_times {
   std::uint64_t elapsed_ns = 0;
-  std::uint64_t busy_ns = 0;     // with frames of workers, and the steps that they make due
+  std::uint64_t busy_ns = 0;     // with frames of workers and of its chain, and with steps
   std::uint64_t replica_ns = 0;  // in which a step waited for its replica
   std::uint64_t bytes_in = 0;    // of gradients, that came or were read in place
   std::uint64_t bytes_out = 0;   // of parameters that were sent

@@ -117,6 +117,13 @@ struct condemned_process {
   std::string reason;  // "it and worker-mlp-1 have not reached each other for 10.2 s"
 };
 
+// What a process tells that follows another in the chain of a shard, as its replica.
+struct replica_status {
+  std::uint32_t shard = 0;
+  process_name name;
+  shard_times times;
+};
+
 struct cluster_status {
   std::uint32_t epoch = 0;        // membership epoch
   std::uint32_t incarnation = 1;  // of the coordinator; another one counts events anew
@@ -124,8 +131,9 @@ struct cluster_status {
   std::uint32_t replicas_in_sync = 0;
   std::string lost;  // why no process has the contents of a shard any more; empty: all is well
   std::vector<job_status> jobs;
-  std::vector<shard_times> shards;  // of the process that serves each, as it told last
-  std::vector<wait_status> waits;   // the longest first
+  std::vector<shard_times> shards;       // of the process that serves each, as it told last
+  std::vector<replica_status> replicas;  // that have told anything; by shard, along its chain
+  std::vector<wait_status> waits;        // the longest first
   std::vector<condemned_process> condemned;
   std::vector<cluster_event> events;  // after the first so many that the caller has seen
 };

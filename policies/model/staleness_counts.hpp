@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tidegate::policies {
 
@@ -27,10 +28,17 @@ constexpr std::size_t staleness_range_of(std::uint64_t clocks) noexcept {
 struct staleness_record {
   std::uint64_t max = 0;
   staleness_counts counts{};
+  // Of what was pulled last, at this clock, over all chunks; nothing: nothing was.
+  std::optional<std::uint64_t> latest = {};
+  std::uint64_t latest_clock = 0;
 
-  void add(std::uint64_t clocks) noexcept {
+  // An answer to a pull at `clock`.
+  void add(std::uint64_t clock, std::uint64_t clocks) noexcept {
     max = std::max(max, clocks);
     ++counts[staleness_range_of(clocks)];
+    const bool goes_on = latest && clock == latest_clock;
+    latest = goes_on ? std::max(*latest, clocks) : clocks;
+    latest_clock = clock;
   }
 };
 

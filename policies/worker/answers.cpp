@@ -110,7 +110,7 @@ void worker_core::answer(std::uint32_t id, worker_table& table, std::uint32_t ch
   pull.chunks[chunk] = replied::yes;
   if (answer.code != reply_code::ok && pull.code == reply_code::ok) pull.code = answer.code;
   if (answer.code == reply_code::ok && !pull.is_ahead && pull.clock != clock_vector::infinity)
-    staleness_.add(pull.clock - std::min(pull.clock, answer.min_clock));
+    staleness_.add(pull.clock, pull.clock - std::min(pull.clock, answer.min_clock));
   if (--pull.remaining > 0) return;
   pull.active = false;
   if (!pull.is_ahead) return ended(pull.op, pull.code, out);

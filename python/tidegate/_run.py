@@ -20,8 +20,10 @@ _OF_WORKER = ("incarnation", "clock", "clocks_per_second", "samples_per_second",
 _OF_SHARD = ("seconds", "answers_last", "late_seconds", "waits", "busy", "replica", "bytes_in_per_second",
              "bytes_out_per_second", "resident_bytes", "pushes_held", "stopped", "starved", "disk_faults",
              "memory")
+_OF_REPLICA = ("seconds", "busy", "bytes_in_per_second", "resident_bytes", "stopped", "starved", "disk_faults", "memory")
 _OF_CLOCK = ("incarnation", "began_ns", "pushed_ns", "ended_ns", "computes_seconds", "calls_seconds", "waits_seconds",
-             "late_seconds", "last_shard", "shard_late_seconds")
+             "gate_seconds", "gate_rank", "shard_seconds", "network_seconds", "credit_seconds", "replica_seconds", "pushed_bytes",
+             "staleness", "late_seconds", "last_shard", "shard_late_seconds")
 _OF_EVENT = ("process", "job", "rank", "clock", "cause")
 _VERSION = 1
 
@@ -71,6 +73,14 @@ class Run:
         names = ("time", "job", "shard", *_OF_SHARD)
         return _columns(names, ((_time(line), line["job"], shard["shard"], *(shard.get(name) for name in _OF_SHARD))
                                 for line in self._metrics() for shard in line.get("shards", ())))
+
+    def replicas(self) -> "dict[str, list[Any]]":
+        """Returns columns with a row for each job, second and replica: ``time``, ``job``, ``shard``, ``process``, and what
+        metrics.jsonl has of the replica."""
+        names = ("time", "job", "shard", "process", *_OF_REPLICA)
+        return _columns(names, ((_time(line), line["job"], replica["shard"], replica["process"],
+                                 *(replica.get(name) for name in _OF_REPLICA))
+                                for line in self._metrics() for replica in line.get("replicas", ())))
 
     def clocks(self, first: Optional[int] = None, last: Optional[int] = None) -> "dict[str, list[Any]]":
         """Returns columns with a row for each clock and worker, of clocks that the processes still remember: all, `first` alone,

@@ -18,12 +18,15 @@ enum class span_kind : std::uint8_t {
   // `detail`:
   // its frame_kind. Where there is one, a wait ends with its answer.
   answer = 3,
-  // A shard or aggregator has handled a frame of rank `peer`; `detail`: its frame_kind.
+  // A shard or aggregator has handled a frame of rank `peer`, or of another process of its
+  // chain; `detail`: its frame_kind.
   frame = 4,
   // Shard `peer` has stepped a chunk with what was pushed in `clock`, or an aggregator has
   // handed its sum on.
   // What it does until the next step, or until it is done with the frame, is in it.
   step = 5,
+  // Steps of shard `peer`, of whatever jobs, have waited for its replica.
+  replica = 6,
 };
 
 // Calls of a session, as a trace tells them apart.
@@ -49,13 +52,16 @@ struct trace_span {
   std::uint32_t count = 1;  // of chunks; 0: several, which are not told
   span_kind kind = span_kind::call;
   std::uint8_t detail = 0;
-  std::uint16_t flags = 0;  // of the frame
-  std::uint32_t reserved = 0;
+  // Of a frame, its flags; of a call, how stale what was pulled last was, in clocks.
+  std::uint16_t extra = 0;
+  std::uint32_t words = 0;  // of 4 bytes, rounded up, that a frame brought
 
   friend bool operator==(const trace_span&, const trace_span&) = default;
 };
 static_assert(std::is_trivially_copyable_v<trace_span> && sizeof(trace_span) == 56,
               "it is copied as seven words");
+// Of a call before which nothing was pulled.
+inline constexpr std::uint16_t unknown_staleness = 0xffff;
 
 // Returns what a frame was about. `peer`: as `kind` has it.
 inline trace_span span_of(span_kind kind, const frame_header& header, std::uint32_t peer,
@@ -74,7 +80,7 @@ inline trace_span span_of(span_kind kind, const frame_header& header, std::uint3
           .count = is_doorbell ? 0U : 1U,
           .kind = kind,
           .detail = static_cast<std::uint8_t>(header.kind),
-          .flags = header.flags};
+          .extra = header.flags};
 }
 
 // Returns true for a span as a process may have noted it, with times in nanoseconds since 1970,
@@ -84,7 +90,7 @@ inline bool is_plausible(const trace_span& of, std::int64_t now) noexcept {
   const auto is_near = [now](std::int64_t at) {
     return at > 0 && at < now + day && at > now - 30 * day;
   };
-  return of.kind >= span_kind::call && of.kind <= span_kind::step && is_near(of.begin_ns) &&
+  return of.kind >= span_kind::call && of.kind <= span_kind::replica && is_near(of.begin_ns) &&
          is_near(of.end_ns) && of.begin_ns <= of.end_ns;
 }
 

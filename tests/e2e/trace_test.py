@@ -130,6 +130,11 @@ class Trace(TwoHostsTest):
                 self.assertAlmostEqual(whole, sum(worker[part + "_seconds"] for part in ("computes", "calls", "waits")), places=4)
                 self.assertLess(worker["began_ns"], worker["pushed_ns"])
                 self.assertIn(worker["last_shard"], (0, 1))
+                parts = [worker[part + "_seconds"] for part in ("gate", "shard", "network", "credit", "replica")]
+                self.assertAlmostEqual(sum(parts), worker["waits_seconds"], places=4)
+                self.assertEqual(worker["pushed_bytes"], clock["workers"][0]["pushed_bytes"], clock)
+                self.assertGreater(worker["pushed_bytes"], 0, clock)
+                self.assertEqual(worker["staleness"], 0, clock)
         # All are on one host, so who begins to push some milliseconds later is the last.
         far_apart = 0
         for clock in clocks:
@@ -138,6 +143,8 @@ class Trace(TwoHostsTest):
                 far_apart += 1
                 self.assertEqual(clock["last"], last["rank"], clock)
                 self.assertAlmostEqual(clock["late_seconds"], (last["pushed_ns"] - before["pushed_ns"]) / 1e9, delta=0.004)
+                self.assertEqual(before["gate_rank"], last["rank"], clock)
+                self.assertAlmostEqual(before["gate_seconds"], clock["late_seconds"], delta=0.004)
         self.assertGreater(far_apart, 0, clocks)
         table = self.tidegate("clocks", run.run_dir).stdout.splitlines()
         self.assertEqual(len(table), 22, table)
@@ -145,7 +152,8 @@ class Trace(TwoHostsTest):
         run.process.send_signal(signal.SIGINT)
         run.wait(30)
         again = self.tidegate("clocks", run.run_dir, "--clocks", "55")
-        self.assertEqual(again.stdout.splitlines()[-1].split()[0], "55", again.stderr)
+        self.assertEqual(again.stdout.splitlines()[0], "job job, clock 55, milliseconds", again.stderr)
+        self.assertEqual([row.split()[0] for row in again.stdout.splitlines()[-4:]], ["worker", "0", "1", "2"])
         self.assertIn("nothing of these clocks is there", self.tidegate("clocks", run.run_dir, "--clocks", "99999").stderr)
         self.assertIn("is no run folder", self.tidegate("clocks", run.folder).stderr)
 
@@ -204,6 +212,17 @@ class Trace(TwoHostsTest):
     def test_a_replica_that_becomes_a_shard(self):
         run = self.launch(self.training(replicas=1))
         self.reaches(run, 50)
+        _, slices, _ = self.trace(run, "--clocks", "40..45")
+        for number in range(2):
+            # What a replica steps was pushed to its shard, which waits for it.
+            self.assertEqual({each["args"]["clock"] for each in slices[f"replica-{number}"] if each["name"] == "step"}, set(range(40, 46)))
+            self.assertTrue([each for each in slices[f"shard-{number}"] if each["name"] == "waits for replica"])
+
+        def has_told():
+            status = json.loads(self.tidegate("status", run.run_dir, "--json").stdout)
+            told = status["jobs"][0]["replicas"]
+            return [each["process"] for each in told if each["bytes_in_per_second"] > 0 and each["resident_bytes"] > 0] == ["replica-0", "replica-1"]
+        wait_until(has_told, 30, "replicas in the status")
         self.signal(run, "shard-1", signal.SIGKILL)
         wait_until(lambda: "replica_promoted" in run.events_text(), 30, "a promotion")
         now = json.loads(self.tidegate("status", run.run_dir, "--json").stdout)["jobs"][0]["clock_slowest"]

@@ -158,7 +158,7 @@ void slowness::look() {
     const auto& job = status->jobs.front();
     if (job.state != policies::job_state::running) return;
     const auto now = world_.time.now();
-    since_period_.add(now, job, status->shards);
+    since_period_.add(now, job, status->shards, status->replicas);
     if (period_begin_ == 0) period_begin_ = now;
     if (now < period_begin_ + period_least) return;
     const auto rates = since_period_.rates();
@@ -169,7 +169,7 @@ void slowness::look() {
     note(periods_.back());
     period_begin_ = now;
     since_period_ = {};
-    since_period_.add(now, job, status->shards);
+    since_period_.add(now, job, status->shards, status->replicas);
   });
 }
 

@@ -52,7 +52,13 @@ run_view one_job() {
                       .busy_ns = 4'500'000'000,
                       .bytes_in = 77,
                       .resident_bytes = 88,
-                      .pushes_held = 3}}};
+                      .pushes_held = 3}},
+          .replicas = {{.shard = 1,
+                        .name = {process_role::replica, "", 1},
+                        .times = {.elapsed_ns = 9'000'000'000,
+                                  .busy_ns = 3'000'000'000,
+                                  .bytes_in = 66,
+                                  .resident_bytes = 99}}}};
 }
 
 TEST(metrics_text, has_what_the_launcher_knows) {
@@ -80,6 +86,10 @@ TEST(metrics_text, has_what_the_launcher_knows) {
         "tidegate_shard_bytes_total{shard=\"1\",direction=\"in\"} 77\n",
         "tidegate_shard_resident_bytes{shard=\"1\"} 88\n",
         "tidegate_shard_pushes_held{shard=\"1\"} 3\n",
+        "tidegate_replica_seconds_total{shard=\"1\",process=\"replica-1\",activity=\"busy\"} "
+        "3\n",
+        "tidegate_replica_bytes_total{shard=\"1\",process=\"replica-1\"} 66\n",
+        "tidegate_replica_resident_bytes{shard=\"1\",process=\"replica-1\"} 99\n",
         "tidegate_last_answers_total{job=\"mlp\",shard=\"1\"} 40\n",
         "tidegate_late_answers_seconds_total{job=\"mlp\",shard=\"1\"} 0.75\n",
         "tidegate_reported{job=\"mlp\",name=\"test_accuracy\"} 0.75\n",

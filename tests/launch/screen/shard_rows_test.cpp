@@ -84,6 +84,23 @@ TEST(shard_rows, are_of_all_jobs_that_run) {
   EXPECT_TRUE(rows[1].is_named);
 }
 
+TEST(shard_rows, have_replicas_behind_their_shards_where_there_is_room) {
+  const auto status = nlohmann::json::parse(
+      R"({"jobs":[{"state":"running","shards":[)" + shard_json(0, 0.5, 0.1, 0.002) + "," +
+      shard_json(1, 0.5, 0.1, 0.002) +
+      R"(],"replicas":[{"process":"replica-0","shard":0,"busy":0.25,"stopped":0.5,"starved":0,)"
+      R"("bytes_in_per_second":4096,"resident_bytes":2048}]}]})");
+  const auto rows = shards_of(status, {0});
+  EXPECT_THAT(
+      texts(shard_lines(rows, 106, 4)),
+      ElementsAre(StartsWith("shard"), StartsWith("   *0"),
+                  "   0r                      4.0 KiB                 2.0 KiB           "
+                  " 0%      50%  #####...............",
+                  StartsWith("    1")));
+  EXPECT_THAT(texts(shard_lines(rows, 106, 3)),
+              ElementsAre(StartsWith("shard"), StartsWith("   *0"), StartsWith("    1")));
+}
+
 TEST(shard_rows, leave_out_columns_and_rows) {
   EXPECT_EQ(table({}, 2, 22, 9)[2], "    1    97%  ######..");
   EXPECT_THAT(table({1}, 9, 30, 4), ElementsAre(StartsWith("shard"), StartsWith("   *1"),

@@ -26,7 +26,8 @@ process_spans worker() {
                      .count = 0,
                      .kind = runtime::span_kind::answer,
                      .detail = 11,
-                     .flags = 0xffff}}};
+                     .extra = 0xffff,
+                     .words = 0xffff'ffffU}}};
 }
 
 runtime::expected<spans_file> read(const std::string& text) {
@@ -36,11 +37,12 @@ runtime::expected<spans_file> read(const std::string& text) {
 
 TEST(process_spans, come_back_as_they_were) {
   const process_spans idle{.writer = "shard-0"};
-  const auto file =
-      read(spans_header("worker-a-0 died", now) + spans_line(worker()) + spans_line(idle));
+  const auto file = read(spans_header("worker-a-0 died", now, {{"a", 3}}) +
+                         spans_line(worker()) + spans_line(idle));
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->cause, "worker-a-0 died");
   EXPECT_EQ(file->unix_ns, now);
+  EXPECT_EQ(file->staleness, (job_staleness{{"a", 3}}));
   EXPECT_EQ(file->processes, (std::vector<process_spans>{worker(), idle}));
 }
 
@@ -54,13 +56,13 @@ TEST(process_spans, that_cannot_be_are_left_out) {
   add([](auto& span) { span.kind = runtime::span_kind{0}; });
   add([](auto& span) { span.kind = runtime::span_kind{200}; });
   add([](auto& span) { span.begin_ns = 17; });
-  const auto file = read(spans_header("", now) + spans_line(of));
+  const auto file = read(spans_header("", now, {}) + spans_line(of));
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->processes, std::vector<process_spans>{worker()});
 }
 
 TEST(process_spans, of_another_file_are_refused) {
-  const auto head = spans_header("asked", 1);
+  const auto head = spans_header("asked", 1, {});
   const auto problem = [](const std::string& text) {
     const auto file = read(text);
     return file ? std::string() : file.error().message();
@@ -68,9 +70,9 @@ TEST(process_spans, of_another_file_are_refused) {
   EXPECT_EQ(problem(""), "the file is empty");
   EXPECT_EQ(problem("{\"a\":1}\n"), "line 1: this is no file of spans");
   EXPECT_EQ(problem("{\"tidegate_spans\":9}\n"),
-            "line 1: it is of version 9; this Tidegate reads 1");
+            "line 1: it is of version 9; this Tidegate reads 2");
   for (const auto* line : {"", "[]", "{\"writer\":\"a\",\"spans\":[[1]]}",
-                           "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,10,\"x\"]]}",
+                           "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,10,11,\"x\"]]}",
                            "{\"spans\":[]}", "{\"writer\":\"a\",\"spans\":[1"})
     EXPECT_EQ(problem(head + line + "\n"), "line 2: it holds no spans of a process") << line;
 }

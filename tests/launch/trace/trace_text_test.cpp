@@ -97,7 +97,7 @@ TEST(trace_text, leads_from_pushes_alone) {
   auto all = a_push();
   auto& ring = all[1].spans[0];
   ring.detail = static_cast<std::uint8_t>(frame_kind::doorbell);
-  ring.flags = runtime::frame_flag_pull;
+  ring.extra = runtime::frame_flag_pull;
   const auto arrows = [&] {
     std::size_t found = 0;
     for (const auto& each : events_of(trace_text(all, {}).first))
@@ -105,7 +105,7 @@ TEST(trace_text, leads_from_pushes_alone) {
     return found;
   };
   EXPECT_EQ(arrows(), 0U);
-  ring.flags |= runtime::frame_flag_push;
+  ring.extra |= runtime::frame_flag_push;
   EXPECT_EQ(arrows(), 1U);
   for (const auto call : {traced_call::pull, traced_call::clock, traced_call::other}) {
     all[0].spans[0].detail = static_cast<std::uint8_t>(call);
@@ -127,6 +127,27 @@ TEST(trace_text, leads_to_the_answer_of_the_shard_that_a_replica_has_become) {
   for (const auto& each : events_of(trace_text(all, {}).first))
     if (each["ph"] == "f") ends += each["ts"].dump() + " ";
   EXPECT_EQ(ends, "291.0 ");
+}
+
+TEST(trace_text, shows_what_a_replica_takes_and_when_it_is_waited_for) {
+  auto all = a_push();
+  auto& wait = all[1].spans.emplace_back(all[1].spans[1]);  // as long as a step
+  wait.kind = span_kind::replica;
+  wait.clock = 0;
+  process_spans replica{.writer = "replica-0"};
+  replica.spans.push_back(all[1].spans[0]);
+  replica.spans[0].detail = static_cast<std::uint8_t>(frame_kind::step);
+  all.push_back(replica);
+  for (const auto& clocks : {std::optional<clock_range>(), std::optional(clock_range{5, 5})}) {
+    const auto events = events_of(trace_text(all, clocks).first);
+    EXPECT_EQ(named(events, "X", "waits for replica").size(), 1U);
+    const auto taken = named(events, "X", "replicate");
+    ASSERT_EQ(taken.size(), 1U);
+    EXPECT_FALSE(taken[0]["args"].contains("rank")) << "it is no worker's";
+  }
+  EXPECT_TRUE(
+      named(events_of(trace_text(all, clock_range{6, 9}).first), "X", "waits for replica")
+          .empty());
 }
 
 // Where a worker has one shard, nobody notes its answers.

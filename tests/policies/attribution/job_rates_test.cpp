@@ -32,7 +32,7 @@ TEST(rate_window, of_the_last_seconds) {
   for (int i = 0; i <= 100; ++i)  // 20 s, five polls in a second; half as fast at first
     window.add(i * second / 5,
                at_clock(static_cast<std::uint64_t>(i <= 50 ? i * 10 : 500 + (i - 50) * 20)),
-               no_shards);
+               no_shards, {});
   const auto rates = window.rates();
   EXPECT_GE(rates.seconds, 4.9);
   EXPECT_LE(rates.seconds, 6);
@@ -53,16 +53,16 @@ TEST(rate_window, of_the_last_seconds) {
 
 TEST(rate_window, a_worker_that_came_back_counts_from_then_on) {
   rate_window window;
-  window.add(0, at_clock(100), no_shards);
-  window.add(second, at_clock(200), no_shards);
+  window.add(0, at_clock(100), no_shards, {});
+  window.add(second, at_clock(200), no_shards, {});
   auto back = at_clock(210);
   back.members[1] = {.rank = 1, .incarnation = 2, .joined = true, .clock = 205};
-  window.add(2 * second, back, no_shards);
+  window.add(2 * second, back, no_shards, {});
   EXPECT_EQ(window.rates().workers[1].clocks_per_second, 0);
   back.members[1].times.elapsed_ns = 1;
-  window.add(3 * second, back, no_shards);
+  window.add(3 * second, back, no_shards, {});
   back.members[1].clock = 255;
-  window.add(4 * second, back, no_shards);
+  window.add(4 * second, back, no_shards, {});
   EXPECT_NEAR(window.rates().workers[1].clocks_per_second, 50, 1e-6);
 }
 
@@ -70,30 +70,30 @@ TEST(rate_window, begins_when_all_workers_have_reported) {
   rate_window window;
   auto silent = at_clock(0);
   silent.members[1].times = {};
-  window.add(0, silent, no_shards);
-  window.add(second, at_clock(500), no_shards);
+  window.add(0, silent, no_shards, {});
+  window.add(second, at_clock(500), no_shards, {});
   EXPECT_EQ(window.rates().seconds, 0) << "no 500 clocks in a second";
-  window.add(2 * second, at_clock(600), no_shards);
+  window.add(2 * second, at_clock(600), no_shards, {});
   EXPECT_NEAR(window.rates().clocks_per_second, 100, 1e-6);
 }
 
 TEST(rate_window, what_is_counted_anew_is_no_difference) {
   rate_window window;
-  window.add(0, at_clock(100), no_shards);
+  window.add(0, at_clock(100), no_shards, {});
   auto anew = at_clock(200);
   anew.members[1].arrivals = {.clocks = 150, .last = 1, .late_ns = 10};
-  window.add(second, anew, no_shards);
+  window.add(second, anew, no_shards, {});
   EXPECT_EQ(window.rates().workers[1].comes_last, 0);
   EXPECT_EQ(window.rates().workers[1].late_seconds, 0);
 }
 
 TEST(rate_window, a_job_that_goes_back_begins_anew) {
   rate_window window;
-  window.add(0, at_clock(1000), no_shards);
-  window.add(second, at_clock(1100), no_shards);
-  window.add(2 * second, at_clock(500), no_shards);
+  window.add(0, at_clock(1000), no_shards, {});
+  window.add(second, at_clock(1100), no_shards, {});
+  window.add(2 * second, at_clock(500), no_shards, {});
   EXPECT_EQ(window.rates().seconds, 0);
-  window.add(3 * second, at_clock(550), no_shards);
+  window.add(3 * second, at_clock(550), no_shards, {});
   EXPECT_NEAR(window.rates().clocks_per_second, 50, 1e-6);
 }
 
@@ -120,7 +120,7 @@ std::vector<shard_times> shards_at(std::uint64_t seconds) {
 TEST(rate_window, shards_as_workers_and_they_themselves_see_them) {
   rate_window window;
   for (std::uint64_t i = 1; i <= 4; ++i)
-    window.add(static_cast<std::int64_t>(i) * second, with_answers(100 * i), shards_at(i));
+    window.add(static_cast<std::int64_t>(i) * second, with_answers(100 * i), shards_at(i), {});
   const auto rates = window.rates();
   ASSERT_EQ(rates.shards.size(), 2U);
   EXPECT_EQ(rates.shards[0].answers_last, 0);
@@ -144,11 +144,11 @@ TEST(rate_window, a_checkpoint_that_has_become_durable) {
   rate_window window;
   auto job = with_answers(100);
   job.checkpointing = {.count = 1, .late_ns = 5, .clock = 90};
-  window.add(second, job, shards_at(1));
-  window.add(2 * second, job, shards_at(2));
+  window.add(second, job, shards_at(1), {});
+  window.add(2 * second, job, shards_at(2), {});
   EXPECT_FALSE(window.rates().checkpoint) << "the first was before";
   job.checkpointing = {.count = 3, .late_ns = 12, .clock = 150, .part_ns = 7};
-  window.add(3 * second, job, shards_at(3));
+  window.add(3 * second, job, shards_at(3), {});
   const auto found = window.rates().checkpoint;
   ASSERT_TRUE(found);
   EXPECT_EQ(found->clock, 150U);
@@ -158,24 +158,46 @@ TEST(rate_window, a_checkpoint_that_has_become_durable) {
 
 TEST(rate_window, a_shard_that_came_anew_counts_from_then_on) {
   rate_window window;
-  window.add(second, with_answers(100), shards_at(100));
-  window.add(2 * second, with_answers(200), shards_at(1));
+  window.add(second, with_answers(100), shards_at(100), {});
+  window.add(2 * second, with_answers(200), shards_at(1), {});
   EXPECT_EQ(window.rates().shards[1].busy, 0);
   EXPECT_NEAR(window.rates().shards[1].answers_last, 0.5, 1e-9) << "workers saw it all along";
-  window.add(3 * second, with_answers(300), shards_at(2));
+  window.add(3 * second, with_answers(300), shards_at(2), {});
   EXPECT_NEAR(window.rates().shards[1].busy, 0.5, 1e-9);
+}
+
+std::vector<replica_status> replicas_at(std::uint64_t seconds) {
+  return {
+      {.shard = 1, .name = {process_role::replica, "", 1}, .times = shards_at(seconds).back()}};
+}
+
+TEST(rate_window, replicas_as_they_themselves_see_them) {
+  rate_window window;
+  window.add(second, with_answers(100), shards_at(1), {});
+  window.add(2 * second, with_answers(200), shards_at(2), replicas_at(2));
+  auto found = window.rates().replicas;
+  ASSERT_EQ(found.size(), 1U) << "it has just told something";
+  EXPECT_EQ(found[0].busy, 0);
+  EXPECT_EQ(found[0].resident_bytes, 9U);
+  window.add(3 * second, with_answers(300), shards_at(3), replicas_at(3));
+  found = window.rates().replicas;
+  EXPECT_EQ(found[0].process, "replica-1");
+  EXPECT_EQ(found[0].shard, 1U);
+  EXPECT_NEAR(found[0].busy, 0.5, 1e-9);
+  EXPECT_NEAR(found[0].bytes_in_per_second, 1000, 1e-6);
+  EXPECT_NEAR(found[0].pressure.stopped, 0.25, 1e-9);
 }
 
 TEST(rate_window, pressure_on_workers) {
   rate_window window;
   auto job = at_clock(100);
-  window.add(0, job, no_shards);
+  window.add(0, job, no_shards, {});
   job = at_clock(200);
   job.members[0].times.credit_ns = 100'000'000;
   job.members[0].times.garbage_ns = 200'000'000;
   job.members[0].times.pressure = {
       .stopped_ns = 500'000'000, .disk_faults = 7, .memory_ns = 50'000'000};
-  window.add(second, job, no_shards);
+  window.add(second, job, no_shards, {});
   const auto rates = window.rates();
   EXPECT_NEAR(rates.workers[0].credits, 0.1, 1e-9);
   EXPECT_NEAR(rates.workers[0].garbage, 0.2, 1e-9);

@@ -1,0 +1,63 @@
+#include "launch/trace/shard_arrivals.hpp"
+
+#include <algorithm>
+
+#include "launch/trace/span_names.hpp"
+
+namespace tidegate::launch {
+
+using runtime::span_kind;
+
+shard_arrivals::shard_arrivals(const traced_process& process)
+    : number_(number_of(process.writer)) {
+  constexpr std::uint64_t word_bytes = 4;
+  for (const auto& span : process.spans) {
+    const job_clock clock(span.job, span.clock);
+    if (brings_gradient(span)) {
+      auto& of = all_[clock][span.peer];
+      of = {.begin_ns = span.begin_ns,
+            .end_ns = span.end_ns,
+            .bytes = of.bytes + span.words * word_bytes};
+    }
+    if (span.kind == span_kind::step) {
+      auto& ended = stepped_[clock];
+      ended = std::max(ended, span.end_ns);
+      number_ = span.peer;
+    }
+    if (span.kind == span_kind::replica) replica_.emplace_back(span.begin_ns, span.end_ns);
+  }
+}
+
+const shard_arrivals::by_rank* shard_arrivals::of(const job_clock& clock) const {
+  const auto at = all_.find(clock);
+  return at == all_.end() ? nullptr : &at->second;
+}
+
+const shard_arrivals::arrival* shard_arrivals::of(const job_clock& clock,
+                                                  std::uint32_t rank) const {
+  const auto* come = of(clock);
+  if (come == nullptr) return nullptr;
+  const auto at = come->find(rank);
+  return at == come->end() ? nullptr : &at->second;
+}
+
+void shard_arrivals::forget(const std::set<std::uint64_t>& jobs) {
+  std::erase_if(all_, [&](const auto& of) { return jobs.contains(of.first.first); });
+}
+
+std::int64_t shard_arrivals::stepped_ns(const job_clock& clock) const {
+  const auto at = stepped_.find(clock);
+  return at == stepped_.end() ? 0 : at->second;
+}
+
+std::uint64_t shard_arrivals::replica_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+  std::uint64_t sum = 0;
+  auto at = std::ranges::upper_bound(replica_, begin_ns, {},
+                                     [](const auto& of) { return of.second; });
+  for (; at != replica_.end() && at->first < end_ns; ++at)
+    sum += static_cast<std::uint64_t>(std::min(end_ns, at->second) -
+                                      std::max(begin_ns, at->first));
+  return sum;
+}
+
+}  // namespace tidegate::launch
