@@ -1,12 +1,18 @@
 #include "launch/cli/clocks.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "launch/cli/run_spans.hpp"
+#include "launch/run/control_socket.hpp"
 #include "launch/text/printable.hpp"
+#include "launch/text/progress_text.hpp"
+#include "launch/trace/clock_follower.hpp"
 #include "launch/trace/clock_text.hpp"
 
 namespace tidegate::launch {
@@ -34,9 +40,47 @@ void keep_last(std::vector<clock_record>& records) {
                 [&](const clock_record& record) { return left[record.job]-- > rows_shown; });
 }
 
+void print(const command_line& line, const std::vector<clock_record>& records) {
+  if (records.empty()) return;
+  std::cout << (line.json ? clocks_json(records) : clocks_table(records)) << std::flush;
+}
+
+// Until then, or the end of the launcher.
+void rest(const std::string& run_dir, std::int64_t rest_ns) {
+  constexpr std::chrono::milliseconds look_again(100);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(rest_ns);
+  while (std::chrono::steady_clock::now() < until && has_launcher(run_dir))
+    std::this_thread::sleep_for(look_again);
+}
+
+// The last time it reads what the run has left at its end.
+exit_code follow(const command_line& line) {
+  clock_follower clocks;
+  bool has_told = false;
+  for (bool lives = true; lives && std::cout;) {
+    lives = has_launcher(line.file);
+    const auto spans = find_spans(line, "clocks");
+    if (!spans) return has_told ? exit_code::done : not_shown(spans.error().message());
+    std::ifstream from(*spans);
+    const auto file = read_spans(from);
+    if (!file) return not_shown(*spans + ", " + file.error().message());
+    auto records = clocks.take(*file, !lives);
+    if (!line.job.empty())
+      std::erase_if(records, [&](const clock_record& of) { return of.job != line.job; });
+    print(line, records);
+    has_told = has_told || !records.empty();
+    if (lives) rest(line.file, clocks.rest_ns());
+  }
+  if (clocks.lost() > 0)
+    std::cerr << "tidegate clocks: " << grouped(clocks.lost())
+              << " clocks are lost: processes do more than they keep\n";
+  return has_told ? exit_code::done : not_shown(no_spans_text(line));
+}
+
 }  // namespace
 
 exit_code show_clocks(const command_line& line) {
+  if (line.follow) return follow(line);
   const auto spans = find_spans(line, "clocks");
   if (!spans) return not_shown(spans.error().message());
   std::ifstream from(*spans);

@@ -198,6 +198,8 @@ runtime::expected<command_line> parse_file_command(const command& selected,
     return bad("tidegate export: give either -o FILE or --list");
   if (line.kind == command_kind::why && line.clock && line.last_clocks)
     return bad("tidegate why: --last or --clock, not both");
+  if (line.kind == command_kind::clocks && line.clocks && line.follow)
+    return bad("tidegate clocks: --clocks or --follow, not both");
   if (line.kind == command_kind::export_model && line.list && line.since)
     return bad("tidegate export: --since CLOCK belongs to -o FILE");
   if (line.kind == command_kind::export_model && line.list && !line.checkpoint.empty())

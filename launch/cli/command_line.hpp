@@ -52,7 +52,7 @@ struct command_line {
   std::string run_dir;              // launch, submit: empty for the default; nodes: required
   std::string run_dir_file;         // launch
   std::string resume;               // launch: the run folder to go on in; then no file
-  bool follow = false;              // launch, logs
+  bool follow = false;              // launch, logs, clocks
   bool goes_on = false;             // launch: --continue
   std::uint32_t patience_ms = 0;    // launch: launch/run/patience.hpp
   bool slurm = false;               // submit

@@ -180,6 +180,7 @@ options::options_description options_of(command_kind kind, command_line& into) {
       break;
     case command_kind::clocks:
       add_clocks(add, into);
+      add("follow,f", options::bool_switch(&into.follow), "");
       add("job", options::value(&into.job), "");
       add("json", options::bool_switch(&into.json), "");
       break;

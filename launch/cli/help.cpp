@@ -34,7 +34,7 @@ constexpr const char* general = R"(tidegate - a parameter server
       say which worker or shard a job waits for, and why
   tidegate trace RUN_DIR [--clocks A..B] [-o FILE]
       write what each process did lately, moment by moment, as a trace
-  tidegate clocks RUN_DIR [--clocks A..B] [--job JOB] [--json]
+  tidegate clocks RUN_DIR [--clocks A..B | -f] [--job JOB] [--json]
       show what happened in each of the last clocks, one by one
   tidegate view RUN_DIR [--address ADDRESS:PORT]
       show a run in a browser, while it goes on or after it
@@ -300,7 +300,7 @@ Exit codes: 0 it is written; 1 there is nothing to write, or no room; 2 bad usag
 )";
 
 constexpr const char* clocks =
-    R"(tidegate clocks RUN_DIR [--clocks A..B] [--job JOB] [--json]
+    R"(tidegate clocks RUN_DIR [--clocks A..B | -f] [--job JOB] [--json]
 
 Prints a row for each of the last clocks of each job: how long it took, which worker pushed last and by how
 much, where the time of that worker went and that of the others (the median), and which shard answered last.
@@ -311,6 +311,8 @@ what it had pulled was.
 
   --clocks A..B      of these clocks, both included; of a run that is not there yet it waits for them;
                      without it the last 20, or with --json all
+  -f, --follow       goes on with each clock as it ends, until the run has; how many are lost where
+                     processes do more than they keep is said at the end
   --job JOB          of this job alone
   --json             a line of JSON for each clock, with all workers; docs/observing.md
 

@@ -62,7 +62,7 @@ runtime::expected<std::string> find_spans(const command_line& line, std::string_
   std::string spans;
   if (has_launcher(line.file)) {
     if (line.clocks) wait_for_clocks(line, command);
-    const auto answer = ask_launcher(line.file, "trace", [&] {
+    const auto answer = ask_launcher(line.file, line.follow ? "trace follow" : "trace", [&] {
       std::cerr << "tidegate " << command << ": waiting for the launcher in " << line.file
                 << " to answer (Ctrl-C ends the waiting, not the run)\n";
     });

@@ -13,6 +13,7 @@ namespace tidegate::launch {
 
 // Returns the path of a file of spans. `command`: that asks, as messages name it. With
 // line.clocks it waits until the jobs of a run that goes on, or line.job, have ended the last.
+// With line.follow that run leaves spans at its end, too.
 // Errors: not_found, with a message for people.
 runtime::expected<std::string> find_spans(const command_line& line, std::string_view command);
 

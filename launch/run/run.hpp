@@ -86,7 +86,10 @@ class run final : private run_port {
   void append_log(const std::string& writer, const std::string& text) override {
     output_.append_log(writer, text);
   }
-  void begin_spans(const span_request& wanted) override { traces_.begin(wanted); }
+  void begin_spans(const span_request& wanted) override {
+    traces_end_ = traces_end_ || wanted.follows;
+    traces_.begin(wanted);
+  }
   void add_spans(const std::string& host,
                  const policies::agent_reports::spans& spans) override {
     traces_.add(host, spans);

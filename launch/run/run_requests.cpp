@@ -15,6 +15,7 @@ constexpr std::string_view scale_word = "scale ";
 constexpr std::string_view shards_word = "shards ";
 constexpr std::string_view cancel_word = "cancel ";
 constexpr std::string_view trace_word = "trace";
+constexpr std::string_view follow_word = "trace follow";
 constexpr std::string_view status_word = "status";
 constexpr std::string_view stop_word = "stop";
 constexpr std::string_view stop_now_word = "stop now";
@@ -53,8 +54,8 @@ void run_requests::read(run_turn& into, const std::function<std::string()>& stat
       into.signals.push_back({.name = "tidegate stop", .saves = true, .once = true});
       continue;
     }
-    if (request.line == trace_word) {
-      into.traces.push_back({.asker = request.from});
+    if (request.line == trace_word || request.line == follow_word) {
+      into.traces.push_back({.asker = request.from, .follows = request.line == follow_word});
       continue;
     }
     if (request.line == status_word) {

@@ -20,6 +20,7 @@ struct span_request {
   std::string detail = {};  // for people
   std::string job = {};     // that has failed
   std::uint32_t asker = 0;  // of `asked`
+  bool follows = false;     // whoever asks wants what was noted at the end of the run, too
 };
 
 class span_collector {

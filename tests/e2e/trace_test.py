@@ -157,6 +157,16 @@ class Trace(TwoHostsTest):
         self.assertIn("nothing of these clocks is there", self.tidegate("clocks", run.run_dir, "--clocks", "99999").stderr)
         self.assertIn("is no run folder", self.tidegate("clocks", run.folder).stderr)
 
+    def test_clocks_as_they_end(self):
+        run = self.launch(self.training(clocks=600))
+        self.reaches(run, 1)
+        follower = subprocess.run([BIN / "tidegate", "clocks", run.run_dir, "-f", "--json"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(follower.returncode, 0, follower.stderr)
+        clocks = [json.loads(line) for line in follower.stdout.splitlines()]
+        self.assertEqual([each["clock"] for each in clocks], list(range(600)))
+        self.assertEqual({len(each["workers"]) for each in clocks}, {WORKERS})
+        run.wait(30)
+
     def test_a_job_that_fails(self):
         run = self.launch(self.yaml(["nan", 40]))
         self.assertEqual(run.wait(30), 1, run.account())

@@ -178,6 +178,9 @@ TEST(command_line, trace) {
   EXPECT_EQ(clocks->kind, command_kind::clocks);
   EXPECT_EQ(clocks->clocks->last, 4U);
   EXPECT_TRUE(clocks->json && clocks->job == "mlp");
+  EXPECT_TRUE(parse_command_line({"clocks", "x", "-f"})->follow);
+  EXPECT_EQ(reply_code_of({"clocks", "x", "-f", "--clocks", "3"}),
+            "tidegate clocks: --clocks or --follow, not both");
 }
 
 TEST(command_line, why) {

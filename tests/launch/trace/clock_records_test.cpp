@@ -18,7 +18,6 @@ using runtime::span_kind;
 using runtime::traced_call;
 using testing::HasSubstr;
 
-constexpr std::int64_t ms = 1'000'000;
 const job_staleness staleness{{"mlp", 0}};
 
 // Clocks 4 to 6 of 100 ms each. Both workers compute until their exchange, which takes 2 ms,

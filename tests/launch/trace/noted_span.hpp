@@ -8,6 +8,7 @@
 namespace tidegate::launch {
 
 inline constexpr std::uint64_t job = 77;
+inline constexpr std::int64_t ms = 1'000'000;
 inline constexpr std::int64_t start = 1'700'000'000'000'000'000;
 
 template <class Detail>
