@@ -161,7 +161,7 @@ const shard_arrivals* answered_last(const std::vector<shard_arrivals>& shards,
 }
 
 // Adds to each clock of a worker what the shards say of it.
-void add_arrivals(const waiter& of, const program_clocks& program,
+void add_arrivals(const waiter& of, const program_clocks& program, const push_times& pushes,
                   const std::vector<shard_arrivals>& shards,
                   std::map<std::uint64_t, worker_clock>& to) {
   const auto last_shard = [&](std::uint64_t clock) {
@@ -178,11 +178,25 @@ void add_arrivals(const waiter& of, const program_clocks& program,
       const auto* at =
           answered_last(shards, {of.job, wait.clock}, of.rank, last_shard(wait.clock));
       is_known = is_known && at != nullptr;
-      if (at != nullptr) add_wait(wait, of, *at, parts);
+      if (at != nullptr) add_wait(wait, of, pushes, *at, parts);
     }
     if (is_known) worker.waits = parts;
   }
 }
+
+// An incarnation of a worker.
+struct worker_history {
+  worker_history(std::string job_name, const traced_process& process)
+      : job(std::move(job_name)),
+        of{.job = token_of(process), .rank = number_of(process.writer)},
+        program(process),
+        clocks(program.take()) {}
+
+  std::string job;
+  waiter of;
+  program_clocks program;
+  std::map<std::uint64_t, worker_clock> clocks;
+};
 
 }  // namespace
 
@@ -208,10 +222,10 @@ std::optional<std::uint32_t> clock_record::last_shard() const {
   return most->first;
 }
 
-std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
+std::vector<clock_record> clock_records(const std::vector<process_spans>& spans,
                                         const job_staleness& staleness,
                                         const std::optional<clock_range>& clocks) {
-  const auto processes = traced_processes(of);
+  const auto processes = traced_processes(spans);
   late_workers late;
   const auto summed = summed_jobs(processes);
   std::vector<shard_arrivals> shards;  // and aggregators
@@ -221,25 +235,30 @@ std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
     if (!is_of(process.writer, "aggregator")) shards.back().forget(summed);
     late.add(arrived);
   }
-  records all;
+  std::vector<worker_history> workers;
+  push_times pushes;
   for (const auto& process : processes) {
     const auto job = job_of(process.writer);
     if (job.empty()) continue;
-    waiter worker_of{.job = token_of(process), .rank = number_of(process.writer)};
+    auto& worker = workers.emplace_back(job, process);
     if (const auto at = staleness.find(job); at != staleness.end())
-      worker_of.staleness = at->second;
-    program_clocks program(process);
-    auto found = program.take();
-    add_arrivals(worker_of, program, shards, found);
+      worker.of.staleness = at->second;
+    for (const auto& [clock, each] : worker.clocks)
+      if (each.pushed_ns != 0)
+        pushes[{{worker.of.job, clock}, worker.of.rank}] = each.pushed_ns;
+  }
+  records all;
+  for (auto& [job, of, program, found] : workers) {
+    add_arrivals(of, program, pushes, shards, found);
     for (auto& [clock, worker] : found) {
       if (clocks && (clock < clocks->first || clock > clocks->last)) continue;
-      worker.late_ns = late.of(worker_of.job, clock, worker_of.rank);
-      if (summed.contains(worker_of.job)) worker.waits.reset();
+      worker.late_ns = late.of(of.job, clock, of.rank);
+      if (summed.contains(of.job)) worker.waits.reset();
       auto& into = all[{job, clock}];
       into.job = job;
       into.clock = clock;
       // A later incarnation does a clock again.
-      into.workers[worker_of.rank] = worker;
+      into.workers[of.rank] = worker;
     }
   }
   std::vector<clock_record> found;

@@ -53,7 +53,7 @@ struct clock_record {
 // Ascending in job and clock. `clocks`: of these alone. For a worker a clock is left out of
 // which it has noted only the end, as its ring was full, and one that goes on. `staleness`: as
 // spans_file has it.
-std::vector<clock_record> clock_records(const std::vector<process_spans>& of,
+std::vector<clock_record> clock_records(const std::vector<process_spans>& spans,
                                         const job_staleness& staleness,
                                         const std::optional<clock_range>& clocks);
 

@@ -8,15 +8,39 @@ namespace tidegate::launch {
 
 using runtime::span_kind;
 
+namespace {
+
+std::uint64_t overlap(const std::vector<std::pair<std::int64_t, std::int64_t>>& all,
+                      std::int64_t begin_ns, std::int64_t end_ns) {
+  std::uint64_t sum = 0;
+  auto at =
+      std::ranges::upper_bound(all, begin_ns, {}, [](const auto& of) { return of.second; });
+  for (; at != all.end() && at->first < end_ns; ++at)
+    sum += static_cast<std::uint64_t>(std::min(end_ns, at->second) -
+                                      std::max(begin_ns, at->first));
+  return sum;
+}
+
+}  // namespace
+
 shard_arrivals::shard_arrivals(const traced_process& process)
     : number_(number_of(process.writer)) {
   constexpr std::uint64_t word_bytes = 4;
+  // Between two frames a process looks at its network.
+  constexpr std::int64_t moment_ns = 5'000;
   for (const auto& span : process.spans) {
+    if (span.kind == span_kind::frame || span.kind == span_kind::step) {
+      if (busy_.empty() || span.begin_ns > busy_.back().second + moment_ns)
+        busy_.emplace_back(span.begin_ns, span.end_ns);
+      busy_.back().second = std::max(busy_.back().second, span.end_ns);
+    }
     const job_clock clock(span.job, span.clock);
     if (brings_gradient(span)) {
       auto& of = all_[clock][span.peer];
-      of = {.begin_ns = span.begin_ns,
+      of = {.first_ns = of.first_ns == 0 ? span.begin_ns : of.first_ns,
+            .begin_ns = span.begin_ns,
             .end_ns = span.end_ns,
+            .busy_since_ns = busy_.back().first,
             .bytes = of.bytes + span.words * word_bytes};
     }
     if (span.kind == span_kind::step) {
@@ -51,13 +75,11 @@ std::int64_t shard_arrivals::stepped_ns(const job_clock& clock) const {
 }
 
 std::uint64_t shard_arrivals::replica_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
-  std::uint64_t sum = 0;
-  auto at = std::ranges::upper_bound(replica_, begin_ns, {},
-                                     [](const auto& of) { return of.second; });
-  for (; at != replica_.end() && at->first < end_ns; ++at)
-    sum += static_cast<std::uint64_t>(std::min(end_ns, at->second) -
-                                      std::max(begin_ns, at->first));
-  return sum;
+  return overlap(replica_, begin_ns, end_ns);
+}
+
+std::uint64_t shard_arrivals::busy_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+  return overlap(busy_, begin_ns, end_ns);
 }
 
 }  // namespace tidegate::launch

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "launch/trace/shard_arrivals.hpp"
 
@@ -37,9 +39,12 @@ struct waiter {
   std::optional<std::uint64_t> staleness = {};
 };
 
+// When ranks began to push, by job and clock.
+using push_times = std::map<std::pair<job_clock, std::uint32_t>, std::int64_t>;
+
 // Adds a wait, whose answer came last from the shard of `at`. The parts are as long as the wait
 // in sum.
-void add_wait(const noted_wait& wait, const waiter& of, const shard_arrivals& at,
-              wait_parts& to);
+void add_wait(const noted_wait& wait, const waiter& of, const push_times& pushes,
+              const shard_arrivals& at, wait_parts& to);
 
 }  // namespace tidegate::launch

@@ -315,8 +315,10 @@ void let_agents_leave(world& where) {
 
 }  // namespace
 
-cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
+cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace,
+                           std::map<process_id, noted_spans>* spans) {
   world where(plan, seed);
+  where.spans = spans;
   if (with_trace) where.log.turn_on();
   describe(where);
   const forced_branches forced(seed);

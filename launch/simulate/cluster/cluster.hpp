@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "launch/simulate/cluster/checker.hpp"
 #include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/noted_spans.hpp"
 #include "launch/simulate/cluster/plan.hpp"
 
 namespace tidegate::sim {
@@ -24,7 +26,9 @@ struct cluster_result {
   std::string chrome;
 };
 
-// A pure function of its arguments.
-cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace);
+// A pure function of its arguments. `spans`: what processes note is added, an entry for each
+// that was there; null: nobody notes anything.
+cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace,
+                           std::map<process_id, noted_spans>* spans = nullptr);
 
 }  // namespace tidegate::sim

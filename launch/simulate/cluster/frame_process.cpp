@@ -141,6 +141,17 @@ void frame_process::report_arrivals(const policies::shard_report& report) {
                                  });
 }
 
+// Its clock may go at another pace than that of the simulation.
+void frame_process::record(const runtime::trace_span& span) noexcept {
+  if (!records()) return;
+  const auto ahead = world_.time.now() - local_now() + noted_spans::begin;
+  auto& own = (*world_.spans)[id()];
+  own.process = name();
+  auto& noted = own.all.emplace_back(span);
+  noted.begin_ns += ahead;
+  noted.end_ns += ahead;
+}
+
 void frame_process::look_in(std::int64_t pause_ns) {
   later(pause_ns, [this] {
     if (!serves()) return;

@@ -68,6 +68,8 @@ class frame_process : public process, public actors::shell_home {
   void report_unreachable(const std::vector<policies::unreachable_peer>& peers) final;
   void report_arrivals(const policies::shard_report& report) final;
   void look_in(std::int64_t pause_ns) final;
+  bool records() const noexcept final { return world_.spans != nullptr; }
+  void record(const runtime::trace_span& span) noexcept final;
 
   // What the network tells.
   runtime::buffer frame_arriving(process_id from, const runtime::frame_header& header) final;

@@ -14,6 +14,7 @@
 #include "launch/simulate/cluster/disk.hpp"
 #include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/network.hpp"
+#include "launch/simulate/cluster/noted_spans.hpp"
 #include "launch/simulate/cluster/plan.hpp"
 #include "launch/simulate/cluster/schedule.hpp"
 #include "launch/simulate/cluster/trace.hpp"
@@ -68,7 +69,8 @@ struct world {
       0;  // of journals and epochs, since the run was begun or resumed
   process_id launcher = 0;
   process_id coordinator = 0;
-  std::unique_ptr<slowness> slow;  // or null: nobody looks at attribution
+  std::unique_ptr<slowness> slow;                      // or null: nobody looks at attribution
+  std::map<process_id, noted_spans>* spans = nullptr;  // or null: nobody notes anything
   // Until when hosts are as host_fault says, by number.
   std::map<std::uint32_t, nanoseconds> dead_hosts, cut_hosts;
   // Returns whether something of the one host reaches the other now.

@@ -15,6 +15,7 @@
 #include "actors/client/worker_shell.hpp"
 #include "launch/simulate/cluster/cluster_member.hpp"
 #include "launch/simulate/cluster/frame_process.hpp"
+#include "launch/simulate/cluster/program_spans.hpp"
 #include "launch/simulate/cluster/session_times.hpp"
 #include "launch/simulate/cluster/worker_keeping.hpp"
 #include "launch/simulate/cluster/worker_tables.hpp"
@@ -118,6 +119,7 @@ class worker final : public frame_process,
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
   session_times times_;
+  program_spans program_{*this};
   std::string reason_;  // to give up when the operation under way has ended
   bool ended_ = false;
 };

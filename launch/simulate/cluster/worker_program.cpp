@@ -127,8 +127,10 @@ void worker::compute() {
     times_.collected_garbage(world_.slow->collects(rank_, clock_));
   }
   const auto began = local_now();
+  program_.computes(began);
   later(takes, [this, began] {
     times_.computed(local_now() - began);
+    program_.computed(local_now());
     if (!ended_) await_room([this] { write_and_push(); });
   });
 }
@@ -169,6 +171,7 @@ void worker::keep() {
 
 void worker::write_and_push() {
   times_.pushes(local_now());
+  program_.pushes(local_now(), session_.core().welcome().token, clock_);
   const auto rate = rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
   // What waits for its pushes keeps before them.
   const bool late = script_.way == worker_way::overlapped && holds_;
