@@ -199,7 +199,8 @@ void worker_shell::note_answer(const runtime::frame_header& header, std::int64_t
   if (!is_answer || header.shard >= shards_.size()) return;
   if (records_)
     home_.record(runtime::span_of(runtime::span_kind::answer, header, header.shard, now, now));
-  if (answers_came_.came(header.shard, core_.worker().now(), now))
+  // Nobody has waited for what came while the program computed.
+  if (answers_came_.came(header.shard, core_.worker().now(), home_.here_since(now)))
     owner_.answered(answers_came_.sums());
 }
 

@@ -11,6 +11,7 @@
 // each way. At any moment one thread drives; "the reactor's thread" below is that one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -75,6 +76,7 @@ class reactor final : public caf::execution_unit {
       const waiting_time waits(home_);
       for (bool worked = true; !done();) {
         const bool busy = turn();
+        home_.looks();
         if (!busy) {
           home_.wait(worked, patient, home_.interrupted_.is_set());
           if (home_.interrupted_()) return false;
@@ -92,6 +94,18 @@ class reactor final : public caf::execution_unit {
   std::uint64_t waited_ns() const noexcept {
     return waited_ns_.load(std::memory_order_relaxed);
   }
+
+  // Returns since when something that is found now may have been there, if whoever drives did
+  // not look for a while: the program computed. Else `now`. Any thread.
+  std::int64_t here_since(std::int64_t now) const noexcept {
+    const auto looked = looked_at_.load(std::memory_order_relaxed);
+    return looked == 0 ? now : std::min(looked, now);
+  }
+  // An inline driver does not look any more, from `now` on, or does all the time. Its thread.
+  void looks_away(std::int64_t now) noexcept {
+    looked_at_.store(now, std::memory_order_relaxed);
+  }
+  void looks() noexcept { looked_at_.store(0, std::memory_order_relaxed); }
 
   // Returns for how long this process was stopped. Any thread.
   std::uint64_t stopped_ns() const noexcept { return stalls_->stopped_ns(); }
@@ -140,6 +154,7 @@ class reactor final : public caf::execution_unit {
     explicit waiting_time(reactor& home) : home_(home), since_(runtime::record_now()) {}
     ~waiting_time() {
       const auto now = runtime::record_now();
+      home_.looks_away(now);
       if (now <= since_) return;
       home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(now - since_),
                                  std::memory_order_relaxed);
@@ -210,6 +225,7 @@ class reactor final : public caf::execution_unit {
   std::atomic<unsigned> inline_drivers_{0};
   std::atomic<std::uint64_t> waited_ns_{0};
   std::atomic<bool> background_{true};
+  std::atomic<std::int64_t> looked_at_{0};  // here_since(); 0: all the time
 
   interrupt_check interrupted_;  // of who drives inline
   const std::uint32_t forks_ = runtime::fork_count();

@@ -33,8 +33,10 @@ void add_answers(const traced_process& worker, std::map<std::uint64_t, worker_cl
   for (const auto& [clock, by_shard] : came) {
     const auto at = to.find(clock);
     if (at == to.end()) continue;
+    // Nobody has waited for what is taken later.
     std::vector<std::int64_t> times;
-    for (const auto& [shard, time] : by_shard) times.push_back(time);
+    for (const auto& [shard, time] : by_shard)
+      times.push_back(std::min(time, at->second.ended_ns));
     const auto last = policies::last_of(times);
     if (last.count < 2) continue;
     at->second.last_shard = std::next(by_shard.begin(), static_cast<long>(last.index))->first;

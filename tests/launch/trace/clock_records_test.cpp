@@ -139,6 +139,13 @@ TEST(clock_records, of_some_clocks) {
   EXPECT_TRUE(clock_records({}, staleness, {}).empty());
 }
 
+TEST(clock_records, what_is_taken_after_a_clock_is_no_late_answer) {
+  auto all = cluster();
+  for (auto& span : all[0].spans)  // shard 1 acknowledges what it has answered before
+    if (span.kind == span_kind::answer && span.peer == 1) span.end_ns += 60 * ms;
+  EXPECT_EQ(clock_records(all, staleness, {})[1].workers.at(0).shard_late_ns, 2U * ms);
+}
+
 TEST(clock_records, who_is_late_for_a_shards_sake_is_not_late) {
   auto all = cluster();
   all[3] = shard(1, 0);
