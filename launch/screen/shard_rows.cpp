@@ -20,6 +20,11 @@ std::string bytes_text(double bytes) {
   return bytes_for_people(static_cast<std::uint64_t>(std::max(0.0, bytes)));
 }
 
+// Workers on the shard's host read in place, and nothing is sent.
+std::string sent_text(const shard_row& row) {
+  return row.bytes_out == 0 && row.bytes_in > 0 ? "in place" : bytes_text(row.bytes_out);
+}
+
 // A column of the table, beside the bar. Where there is less room the last go first.
 struct shard_column {
   const char* heading;
@@ -41,7 +46,7 @@ constexpr shard_column shard_columns[] = {
      [](const shard_row& row) { return row.is_replica ? nothing : milliseconds(row.late); }},
     {"in/s", 10, [](const shard_row& row) { return bytes_text(row.bytes_in); }},
     {"out/s", 10,
-     [](const shard_row& row) { return row.is_replica ? nothing : bytes_text(row.bytes_out); }},
+     [](const shard_row& row) { return row.is_replica ? nothing : sent_text(row); }},
     {"memory", 10, [](const shard_row& row) { return bytes_for_people(row.resident_bytes); }},
     {"queue", 5,
      [](const shard_row& row) {

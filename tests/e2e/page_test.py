@@ -105,6 +105,8 @@ class Page(ClusterTest):
             ).splitlines()]
         self.assertEqual([row[0] for row in shards], ["0", "1"])
         self.assertTrue(any(row[-2] == "MiB" for row in shards), f"their memory: {shards}")
+        self.assertTrue(any("in place" in " ".join(row) for row in shards), f"what they send: {shards}")
+        self.assertEqual(browser.value('document.getElementById("process").value'), f"worker-job-{SLOW}", "its log is shown")
         self.assertRegex(browser.value('document.getElementById("staleness-note").textContent'), r"of [0-9,]+ answers for a chunk each")
         self.look_at_a_death(run)
         self.look_at_logs(run)

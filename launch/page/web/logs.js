@@ -6,7 +6,11 @@ export class Logs {
   constructor() {
     this.names = [];
     this.shown = "";
-    byId("process").addEventListener("change", () => this.read());
+    this.isChosen = false;
+    byId("process").addEventListener("change", () => {
+      this.isChosen = true;
+      this.read();
+    });
   }
 
   async readNames() {
@@ -20,8 +24,14 @@ export class Logs {
     else select.value = processes.find((name) => name.startsWith("worker-")) ?? processes[0] ?? "";
   }
 
+  // Shows that of a process which the job waits for, unless somebody has chosen another.
+  prefer(name) {
+    if (!this.isChosen && this.names.includes(name)) byId("process").value = name;
+  }
+
   show(name) {
     if (!this.names.includes(name)) return;
+    this.isChosen = true;
     byId("process").value = name;
     byId("log").scrollIntoView({block: "nearest"});
     this.read();

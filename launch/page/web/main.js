@@ -206,6 +206,7 @@ async function round() {
   byId("run").hidden = false;
   byId("key-form").hidden = true;
   drawAll();
+  logs.prefer([...lateProcesses()][0]);
   await logs.read();
   document.body.dataset.ready = String(isWhole);
   if (!isWhole) return "again";

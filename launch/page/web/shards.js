@@ -1,11 +1,14 @@
 // Shards of a run and their replicas, as a table: how busy each is, what it takes and sends, and what waits there.
 import {byId, bytes, count, element, milliseconds, percent} from "./dom.js";
 
+// Workers on the shard's host read in place, and nothing is sent.
+const sent = (shard) => (shard.bytes_out_per_second === 0 && shard.bytes_in_per_second > 0 ? "in place" : bytes(shard.bytes_out_per_second));
+
 const COLUMNS = [
   ["shard", (shard) => shard.process ? `${shard.shard}, ${shard.process}` : shard.shard], ["busy", (shard) => percent(shard.busy)],
   ["replica", (shard) => percent(shard.replica)], ["answers last", (shard) => percent(shard.answers_last)],
   ["late a clock", (shard) => milliseconds(1000 * shard.answers_last * shard.late_seconds)],
-  ["in/s", (shard) => bytes(shard.bytes_in_per_second)], ["out/s", (shard) => bytes(shard.bytes_out_per_second)],
+  ["in/s", (shard) => bytes(shard.bytes_in_per_second)], ["out/s", (shard) => sent(shard)],
   ["memory", (shard) => bytes(shard.resident_bytes)], ["queue", (shard) => count(shard.pushes_held)],
 ];
 

@@ -19,7 +19,6 @@
 #include <gtest/gtest.h>
 
 #include "actors/reactor/reactor_actor.hpp"
-#include "runtime/base/record_clock.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "tests/support/local_cluster.hpp"
@@ -120,25 +119,6 @@ TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
   home->forget(work);
   driver.turn();
   EXPECT_EQ(work.turns, 3);
-}
-
-// What came while a program computed may have been there since it left.
-TEST_F(reactor_test, says_since_when_what_is_found_may_have_been_there) {
-  home->run_in_background(false);
-  constexpr std::int64_t left = 1'000;
-  const auto later = runtime::record_now() + 3'600'000'000'000;
-  actors::reactor::inline_driver driver(*home);
-  home->looks_away(left);
-  EXPECT_EQ(home->here_since(later), left);
-  std::vector<std::int64_t> found;
-  EXPECT_TRUE(driver.run_until([&] {
-    found.push_back(home->here_since(later));
-    return found.size() == 3;
-  }));
-  EXPECT_EQ(found.front(), left) << "it looks for the first time";
-  EXPECT_EQ(found.back(), later) << "and then all the time";
-  EXPECT_LT(home->here_since(later), later) << "until the wait is over";
-  EXPECT_GT(home->here_since(later), left);
 }
 
 class notes_the_countdown final : public actors::reactor::continuation {

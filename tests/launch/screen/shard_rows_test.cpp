@@ -66,6 +66,14 @@ TEST(shard_rows, say_how_busy_each_is_and_who_answers_last) {
                                                  "###############....."));
 }
 
+TEST(shard_rows, say_where_nothing_is_sent_that_parameters_are_read_in_place) {
+  auto rows = shards_of(nlohmann::json::parse(slow_shard(1, 1)), {});
+  rows[0].bytes_out = 0;
+  EXPECT_THAT(texts(shard_lines(rows, 106, 9))[1], HasSubstr("2.0 KiB    in place"));
+  rows[0].bytes_in = 0;
+  EXPECT_THAT(texts(shard_lines(rows, 106, 9))[1], HasSubstr("0 B         0 B"));
+}
+
 TEST(shard_rows, are_of_all_jobs_that_run) {
   const auto rows =
       shards_of(nlohmann::json::parse(
@@ -91,12 +99,12 @@ TEST(shard_rows, have_replicas_behind_their_shards_where_there_is_room) {
       R"(],"replicas":[{"process":"replica-0","shard":0,"busy":0.25,"stopped":0.5,"starved":0,)"
       R"("bytes_in_per_second":4096,"resident_bytes":2048}]}]})");
   const auto rows = shards_of(status, {0});
-  EXPECT_THAT(
-      texts(shard_lines(rows, 106, 4)),
-      ElementsAre(StartsWith("shard"), StartsWith("   *0"),
-                  "   0r                      4.0 KiB                 2.0 KiB           "
-                  " 0%      50%  #####...............",
-                  StartsWith("    1")));
+  EXPECT_THAT(texts(shard_lines(rows, 106, 4)),
+              ElementsAre(StartsWith("shard"), StartsWith("   *0"),
+                          "   0r                       4.0 KiB                 2.0 KiB         "
+                          "     0%      50%  "
+                          "#####...............",
+                          StartsWith("    1")));
   EXPECT_THAT(texts(shard_lines(rows, 106, 3)),
               ElementsAre(StartsWith("shard"), StartsWith("   *0"), StartsWith("    1")));
 }
