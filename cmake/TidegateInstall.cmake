@@ -33,6 +33,7 @@ install(EXPORT tidegateTargets NAMESPACE tidegate:: DESTINATION "${TIDEGATE_PACK
 # tests/install compiles a program against these alone.
 install(DIRECTORY include/tidegate DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
+get_property(TIDEGATE_HAS_IPSEC_MB GLOBAL PROPERTY TIDEGATE_HAS_IPSEC_MB)
 configure_package_config_file(cmake/tidegateConfig.cmake.in
   "${PROJECT_BINARY_DIR}/tidegateConfig.cmake"
   INSTALL_DESTINATION "${TIDEGATE_PACKAGE_DIR}")
@@ -42,6 +43,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/tidegateConfig.cmake"
   "${PROJECT_BINARY_DIR}/tidegateConfigVersion.cmake"
   cmake/FindCAF.cmake
+  cmake/FindIPSecMB.cmake
   DESTINATION "${TIDEGATE_PACKAGE_DIR}")
 
 foreach(program IN ITEMS tidegate fashion_mnist)

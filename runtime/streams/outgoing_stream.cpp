@@ -22,7 +22,7 @@ constexpr std::size_t pieces_most = 64;
 constexpr std::size_t send_bytes_most = std::size_t{1} << 20U;
 constexpr std::int64_t looks_within_patience = 4;
 // Of sealed bytes that wait for the socket.
-constexpr std::size_t sealed_bytes_most = 4 * (record_bytes_max + record_tag_bytes);
+constexpr std::size_t sealed_bytes_most = 8 * (record_bytes_max + record_tag_bytes);
 
 }  // namespace
 
@@ -33,7 +33,12 @@ outgoing_stream::outgoing_stream(stream_home& home, peer_id id, std::uint64_t li
       link_(link),
       host_(std::move(host)),
       port_(port),
-      handshake_(home.own, link, id) {}
+      handshake_(home.own, link, id) {
+  // So many that end at once take no memory while frames are sent.
+  constexpr std::size_t ended_most = 64;
+  held_.reserve(ended_most);
+  home_.sent.reserve(ended_most);
+}
 
 void outgoing_stream::connect() {
   deadline_ = steady_now() + stream_patience_ns(home_.silent_ms);

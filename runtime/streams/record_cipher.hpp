@@ -1,29 +1,30 @@
-// AES-256-GCM (NIST SP 800-38D) of the records of one direction of one connection, by OpenSSL.
-// The number of a record is its nonce, so records can be neither left out, nor said again, nor
-// put in another order. A key is for one connection. One thread; once made, nothing allocates.
+// AES-256-GCM of the records of one direction of one connection (gcm_cipher.hpp). The number of
+// a record is its nonce, so records can be neither left out, nor said again, nor put in another
+// order. A key is for one connection. One thread; once made, nothing allocates.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "runtime/base/secret.hpp"
+#include "runtime/streams/gcm_cipher.hpp"
 
 namespace tidegate::runtime {
 
-inline constexpr std::size_t record_tag_bytes = 16;
-using record_tag = std::array<std::byte, record_tag_bytes>;
+inline constexpr std::size_t record_tag_bytes = gcm_tag_bytes;
+using record_tag = gcm_tag;
 
 class record_cipher {
  public:
-  // Seals with this key from its first record on.
+  explicit record_cipher(std::unique_ptr<gcm_cipher> cipher) noexcept
+      : cipher_(std::move(cipher)) {}
+
+  // Seals with this key from its first record on, by the fastest library that there is here.
   static record_cipher to_seal(const digest& key);
   static record_cipher to_open(const digest& key);
-  record_cipher(record_cipher&&) noexcept;
-  record_cipher& operator=(record_cipher&&) noexcept;
-  ~record_cipher();
 
   // Seals the next record into `into`, of the same size, and returns its tag.
   record_tag seal(std::span<const std::byte> plain, std::byte* into);
@@ -34,10 +35,7 @@ class record_cipher {
   void skip() noexcept { ++records_; }
 
  private:
-  struct state;
-  explicit record_cipher(std::unique_ptr<state> cipher) noexcept;
-
-  std::unique_ptr<state> cipher_;
+  std::unique_ptr<gcm_cipher> cipher_;
   std::uint64_t records_ = 0;
 };
 
