@@ -199,8 +199,8 @@ void worker_shell::note_answer(const runtime::frame_header& header, std::int64_t
   if (!is_answer || header.shard >= shards_.size()) return;
   if (records_)
     home_.record(runtime::span_of(runtime::span_kind::answer, header, header.shard, now, now));
-  // Nobody has waited for what came while the program computed.
-  if (answers_came_.came(header.shard, core_.worker().now(), home_.here_since(now)))
+  // While the program computes nobody waits for an answer, and none is late.
+  if (answers_came_.came(header.shard, core_.worker().now(), home_.waited_by(now)))
     owner_.answered(answers_came_.sums());
 }
 

@@ -27,8 +27,8 @@ auto inspect(Inspector& f, process_pressure& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, shard_times& x) {
-  return f(caf::meta::type_name("tidegate::shard_times"), x.elapsed_ns, x.busy_ns, x.replica_ns,
-           x.bytes_in, x.bytes_out, x.resident_bytes, x.pushes_held, x.pressure);
+  return f(caf::meta::type_name("tidegate::shard_times"), x.process, x.elapsed_ns, x.busy_ns,
+           x.replica_ns, x.bytes_in, x.bytes_out, x.resident_bytes, x.pushes_held, x.pressure);
 }
 template <class Inspector>
 auto inspect(Inspector& f, shard_report& x) {

@@ -181,12 +181,10 @@ void reactor::loop() {
     const bool busy = turn();
     if (!busy && stopping_.load()) break;
     if (inline_drivers_.load() > 0 || (!busy && !background_.load())) {
-      looks_away(runtime::record_now());
       give_drive();
       take_drive();
       worked = true;
     } else {
-      looks();
       if (!busy) wait(worked);
       worked = busy;
     }

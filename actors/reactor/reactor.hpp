@@ -76,7 +76,6 @@ class reactor final : public caf::execution_unit {
       const waiting_time waits(home_);
       for (bool worked = true; !done();) {
         const bool busy = turn();
-        home_.looks();
         if (!busy) {
           home_.wait(worked, patient, home_.interrupted_.is_set());
           if (home_.interrupted_()) return false;
@@ -95,17 +94,12 @@ class reactor final : public caf::execution_unit {
     return waited_ns_.load(std::memory_order_relaxed);
   }
 
-  // Returns since when something that is found now may have been there, if whoever drives did
-  // not look for a while: the program computed. Else `now`. Any thread.
-  std::int64_t here_since(std::int64_t now) const noexcept {
-    const auto looked = looked_at_.load(std::memory_order_relaxed);
-    return looked == 0 ? now : std::min(looked, now);
+  // Returns for how long they have by `now`, that of a wait which goes on included. Any thread.
+  std::int64_t waited_by(std::int64_t now) const noexcept {
+    const auto since = waits_since_.load(std::memory_order_relaxed);
+    return static_cast<std::int64_t>(waited_ns()) +
+           (since == 0 ? 0 : std::max<std::int64_t>(0, now - since));
   }
-  // An inline driver does not look any more, from `now` on, or does all the time. Its thread.
-  void looks_away(std::int64_t now) noexcept {
-    looked_at_.store(now, std::memory_order_relaxed);
-  }
-  void looks() noexcept { looked_at_.store(0, std::memory_order_relaxed); }
 
   // Returns for how long this process was stopped. Any thread.
   std::uint64_t stopped_ns() const noexcept { return stalls_->stopped_ns(); }
@@ -151,10 +145,12 @@ class reactor final : public caf::execution_unit {
   // Counts towards waited_ns().
   class waiting_time {
    public:
-    explicit waiting_time(reactor& home) : home_(home), since_(runtime::record_now()) {}
+    explicit waiting_time(reactor& home) : home_(home), since_(runtime::record_now()) {
+      home_.waits_since_.store(since_, std::memory_order_relaxed);
+    }
     ~waiting_time() {
       const auto now = runtime::record_now();
-      home_.looks_away(now);
+      home_.waits_since_.store(0, std::memory_order_relaxed);
       if (now <= since_) return;
       home_.waited_ns_.fetch_add(static_cast<std::uint64_t>(now - since_),
                                  std::memory_order_relaxed);
@@ -225,7 +221,7 @@ class reactor final : public caf::execution_unit {
   std::atomic<unsigned> inline_drivers_{0};
   std::atomic<std::uint64_t> waited_ns_{0};
   std::atomic<bool> background_{true};
-  std::atomic<std::int64_t> looked_at_{0};  // here_since(); 0: all the time
+  std::atomic<std::int64_t> waits_since_{0};  // 0: nobody waits
 
   interrupt_check interrupted_;  // of who drives inline
   const std::uint32_t forks_ = runtime::fork_count();

@@ -32,7 +32,7 @@ class reactor_home : public shell_home {
             .disk_faults = runtime::disk_faults_of_process(),
             .memory_ns = runtime::memory_stalls_ns_of_host()};
   }
-  std::int64_t here_since(std::int64_t now) const override { return reactor_.here_since(now); }
+  std::int64_t waited_by(std::int64_t now) const override { return reactor_.waited_by(now); }
   std::uint64_t resident_bytes() const override { return runtime::resident_bytes_of_process(); }
   bool records() const noexcept override { return reactor_.recorder() != nullptr; }
   void record(const runtime::trace_span& span) noexcept override {

@@ -93,9 +93,10 @@ class shell_home {
   // Returns how much of this process is in memory. Takes some microseconds.
   virtual std::uint64_t resident_bytes() const { return 0; }
 
-  // Returns since when a frame that is handled `now`, a time of record_now(), may have been
-  // here: whoever looks for frames may have done something else.
-  virtual std::int64_t here_since(std::int64_t now) const { return now; }
+  // Returns for how long the program has waited for what comes by `now`, a time of
+  // record_now(): a clock that stands still while it does something else. Or `now`, where it
+  // takes what comes at any time.
+  virtual std::int64_t waited_by(std::int64_t now) const { return now; }
 
   // Tells the coordinator, if there is one, when pushes came in.
   virtual void report_arrivals(const policies::shard_report& /*report*/) {}

@@ -177,7 +177,6 @@ pending session_impl::start(worker_command command) {
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns
   span.end_ns = runtime::record_now();
-  reactor_->looks_away(span.end_ns);
   call_ns_ +=
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, span.end_ns - span.begin_ns));
   if (auto* recorder = reactor_->recorder()) recorder->add(span);

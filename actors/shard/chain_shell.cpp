@@ -156,7 +156,8 @@ void chain_shell::on_frame(frame_event& event) {
   if (take_rows(shard_, memory_.ingress(), home_, event.header, event.payload,
                 "the process before") != runtime::errc::ok)
     return core_.frame_lost(event.header);
-  ingress_.arrivals().count_in(event.payload.bytes().size());
+  if (event.header.kind == frame_kind::step || event.header.kind == frame_kind::seed)
+    ingress_.arrivals().count_in(event.payload.bytes().size());
   if (event.payload) handle = memory_.ingress().keep(std::move(event.payload));
   core_.frame(event.header, handle);
   ingress_.arrivals().wait_for_replica(core_.steps_wait());

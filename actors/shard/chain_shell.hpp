@@ -81,8 +81,10 @@ class chain_shell final : private continuation, private policies::replication_sh
   bool map_sums(const runtime::frame_header& header, policies::payload_handle place) override;
   policies::payload_handle sum_in_place(std::uint32_t slot,
                                         std::uint32_t version_buffer) override {
-    ingress_.arrivals().count_in(memory_.ingress().bytes_of(slot));
-    return memory_.sum_in_place(slot, version_buffer);
+    const auto sum = memory_.sum_in_place(slot, version_buffer);
+    if (sum != policies::no_payload)
+      ingress_.arrivals().count_in(memory_.ingress().bytes_of(slot));
+    return sum;
   }
   std::optional<peer_id> reconnect(policies::neighbour to) override;
   void post_soon() override;

@@ -53,27 +53,37 @@ void rest(const std::string& run_dir, std::int64_t rest_ns) {
     std::this_thread::sleep_for(look_again);
 }
 
-// The last time it reads what the run has left at its end.
+void say_lost(const clock_follower& clocks) {
+  if (clocks.lost() > 0)
+    std::cerr
+        << "tidegate clocks: " << grouped(clocks.lost())
+        << " clocks are lost: processes do more than they keep, or than was told of them\n";
+}
+
+// The last time it reads what the run has left at its end, if it has left anything.
 exit_code follow(const command_line& line) {
-  clock_follower clocks;
+  clock_follower clocks(line.job);
   bool has_told = false;
   for (bool lives = true; lives && std::cout;) {
     lives = has_launcher(line.file);
     const auto spans = find_spans(line, "clocks");
-    if (!spans) return has_told ? exit_code::done : not_shown(spans.error().message());
+    if (!spans && !lives && has_told) break;
+    if (!spans) {
+      say_lost(clocks);
+      return not_shown(spans.error().message());
+    }
     std::ifstream from(*spans);
     const auto file = read_spans(from);
-    if (!file) return not_shown(*spans + ", " + file.error().message());
-    auto records = clocks.take(*file, !lives);
-    if (!line.job.empty())
-      std::erase_if(records, [&](const clock_record& of) { return of.job != line.job; });
+    if (!file) {
+      say_lost(clocks);
+      return not_shown(*spans + ", " + file.error().message());
+    }
+    const auto records = clocks.take(*file, !lives);
     print(line, records);
     has_told = has_told || !records.empty();
     if (lives) rest(line.file, clocks.rest_ns());
   }
-  if (clocks.lost() > 0)
-    std::cerr << "tidegate clocks: " << grouped(clocks.lost())
-              << " clocks are lost: processes do more than they keep\n";
+  say_lost(clocks);
   return has_told ? exit_code::done : not_shown(no_spans_text(line));
 }
 

@@ -107,6 +107,13 @@ void add_clocks(adder& add, command_line& into) {
   add("clocks", options::value<std::string>()->notifier(set_clocks), "");
 }
 
+void add_each_clock(adder& add, command_line& into) {
+  add_clocks(add, into);
+  add("follow,f", options::bool_switch(&into.follow), "");
+  add("job", options::value(&into.job), "");
+  add("json", options::bool_switch(&into.json), "");
+}
+
 void add_trace(adder& add, command_line& into) {
   add_clocks(add, into);
   add("output,o", options::value<std::string>()->notifier([&into](const std::string& path) {
@@ -179,10 +186,7 @@ options::options_description options_of(command_kind kind, command_line& into) {
       add_trace(add, into);
       break;
     case command_kind::clocks:
-      add_clocks(add, into);
-      add("follow,f", options::bool_switch(&into.follow), "");
-      add("job", options::value(&into.job), "");
-      add("json", options::bool_switch(&into.json), "");
+      add_each_clock(add, into);
       break;
     case command_kind::view:
       add_view(add, into);

@@ -44,6 +44,7 @@ json shard_now_json(const policies::shard_rates& rates) {
           {"replica", finite_json(rates.replica)},
           {"bytes_in_per_second", finite_json(rates.bytes_in_per_second)},
           {"bytes_out_per_second", finite_json(rates.bytes_out_per_second)},
+          {"in_place", rates.in_place},
           {"resident_bytes", rates.resident_bytes},
           {"pushes_held", rates.pushes_held}};
 }

@@ -22,7 +22,7 @@ std::string bytes_text(double bytes) {
 
 // Workers on the shard's host read in place, and nothing is sent.
 std::string sent_text(const shard_row& row) {
-  return row.bytes_out == 0 && row.bytes_in > 0 ? "in place" : bytes_text(row.bytes_out);
+  return row.in_place ? "in place" : bytes_text(row.bytes_out);
 }
 
 // A column of the table, beside the bar. Where there is less room the last go first.
@@ -109,6 +109,8 @@ std::vector<shard_row> shards_of(const nlohmann::json& status,
       row.bytes_in = std::max(row.bytes_in, number_in(shard, "bytes_in_per_second"));
       row.bytes_out = std::max(row.bytes_out, number_in(shard, "bytes_out_per_second"));
       row.resident_bytes = count_in(shard, "resident_bytes");
+      const auto in_place = shard.find("in_place");
+      row.in_place = in_place != shard.end() && in_place->is_boolean() && in_place->get<bool>();
       row.pushes_held = count_in(shard, "pushes_held");
       const auto last = number_in(shard, "answers_last");
       const auto late = last * number_in(shard, "late_seconds");

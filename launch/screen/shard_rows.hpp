@@ -17,6 +17,7 @@ struct shard_row {
   double last = 0, late = 0;           // of the job that it holds up most; seconds a clock
   double bytes_in = 0, bytes_out = 0;  // a second
   std::uint64_t resident_bytes = 0, pushes_held = 0;
+  bool in_place = false;    // no parameters were ever sent: they are read there
   bool is_named = false;    // a job waits for it
   bool is_replica = false;  // a process that follows in its chain
 };

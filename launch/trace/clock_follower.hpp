@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/trace/clock_records.hpp"
@@ -14,19 +15,23 @@ namespace tidegate::launch {
 
 class clock_follower {
  public:
+  // Of this job alone; empty: of all.
+  explicit clock_follower(std::string job) : job_(std::move(job)) {}
+
   // Returns what all workers have ended and was not returned before; `is_last`: and what some
-  // of them have. A worker that has noted nothing for ten seconds is not waited for: it has
-  // finished, or left, or does not come back.
+  // of them have. A worker that has noted nothing for ten seconds while others have is not
+  // waited for: it has finished, or left, or does not come back.
   std::vector<clock_record> take(const spans_file& file, bool is_last);
   // Clocks between those that were returned, of which rings have kept nothing.
   std::uint64_t lost() const noexcept { return lost_; }
-  // Returns in how many nanoseconds to ask again, so that no ring is full by then: from a fifth
-  // of a second to ten seconds.
+  // Returns in how many nanoseconds to ask again, half of the time that the file reaches back
+  // for each process: from a fifth of a second to ten seconds.
   std::int64_t rest_ns() const noexcept { return rest_ns_; }
 
  private:
   void find_rest(const spans_file& file);
 
+  std::string job_;
   std::map<std::string, std::uint64_t> next_;  // of jobs that something was told of
   std::uint64_t lost_ = 0;
   std::int64_t rest_ns_ = 0;

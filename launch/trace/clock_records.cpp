@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -28,21 +29,27 @@ std::uint64_t lasted(const trace_span& span) {
 // The shard whose answer came last in each clock.
 void add_answers(const traced_process& worker, std::map<std::uint64_t, worker_clock>& to) {
   std::map<std::uint64_t, std::map<std::uint32_t, std::int64_t>> came;  // by clock and shard
-  for (const auto& span : worker.spans)
-    if (span.kind == span_kind::answer) came[pushed_clock_of(span)][span.peer] = span.end_ns;
-  for (const auto& [clock, by_shard] : came) {
-    const auto at = to.find(clock);
+  for (const auto& span : worker.spans) {
+    if (span.kind != span_kind::answer) continue;
+    const auto at = to.find(pushed_clock_of(span));
     if (at == to.end()) continue;
     // Nobody has waited for what is taken later.
+    auto& time = came[at->first][span.peer];
+    if (time == 0 || span.end_ns <= at->second.ended_ns)
+      time = std::min(span.end_ns, at->second.ended_ns);
+  }
+  for (const auto& [clock, by_shard] : came) {
+    const auto at = to.find(clock);
     std::vector<std::int64_t> times;
-    for (const auto& [shard, time] : by_shard)
-      times.push_back(std::min(time, at->second.ended_ns));
+    for (const auto& [shard, time] : by_shard) times.push_back(time);
     const auto last = policies::last_of(times);
     if (last.count < 2) continue;
     at->second.last_shard = std::next(by_shard.begin(), static_cast<long>(last.index))->first;
     at->second.shard_late_ns = last.late_ns;
   }
 }
+
+constexpr auto no_clock = std::numeric_limits<std::uint64_t>::max();
 
 // What a program's thread did, a clock at a time.
 class program_clocks {
@@ -87,12 +94,15 @@ class program_clocks {
       of.pushed_ns = span.begin_ns;
       if (span.extra != runtime::unknown_staleness) of.staleness = span.extra;
     }
-    // Before its push a worker waits for what was pushed in the clock before.
-    if (span.kind == span_kind::wait && (for_room || of.pushed_ns != 0 || clock > 0))
+    // Before its push a worker waits for what was pushed in the clock before; before the first
+    // for nothing that is known.
+    if (span.kind == span_kind::wait) {
+      const auto before = clock == 0 ? no_clock : clock - 1;
       waits_[clock].push_back({.begin_ns = span.begin_ns,
                                .end_ns = span.end_ns,
-                               .clock = of.pushed_ns != 0 ? clock : clock - 1,
+                               .clock = of.pushed_ns != 0 ? clock : before,
                                .for_room = for_room});
+    }
     ends_with_wait_ = span.kind == span_kind::wait && of.pushed_ns != 0;
   }
   // A ring that is full has lost the begin of its first clock. The last one goes on, or is a
@@ -151,14 +161,17 @@ std::uint64_t token_of(const traced_process& worker) {
   return first == worker.spans.end() ? 0 : first->job;
 }
 
-// Returns what the shard has noted that answered a worker last in a clock, or null. `last`: its
-// number; nothing: there is one.
+// Returns what the shard has noted that answered a worker last in a clock; null: nothing, or
+// nobody knows which did. `last`: its number, if that is known.
 const shard_arrivals* answered_last(const std::vector<shard_arrivals>& shards,
                                     const job_clock& clock, std::uint32_t rank,
                                     std::optional<std::uint32_t> last) {
   const shard_arrivals* found = nullptr;
-  for (const auto& each : shards)
-    if (each.of(clock, rank) != nullptr && (!last || *last == each.number())) found = &each;
+  for (const auto& each : shards) {
+    if (each.of(clock, rank) == nullptr || (last && *last != each.number())) continue;
+    if (!last && found != nullptr && found->number() != each.number()) return nullptr;
+    found = &each;
+  }
   return found;
 }
 

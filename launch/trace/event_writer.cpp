@@ -51,7 +51,12 @@ void event_writer::slice(std::size_t process, const trace_span& span, std::strin
   microseconds(span.begin_ns - begin_ns_);
   text_ += ",\"dur\":";
   microseconds(std::max<std::int64_t>(0, span.end_ns - span.begin_ns));
-  text_ += ",\"args\":{\"clock\":";
+  text_ += ",\"args\":{";
+  if (span.kind == span_kind::replica) {  // of no clock in particular
+    text_ += "}}";
+    return;
+  }
+  text_ += "\"clock\":";
   text_ += std::to_string(span.clock);
   if (!peer.empty()) {
     text_ += ",\"";

@@ -10,6 +10,13 @@ using runtime::span_kind;
 
 namespace {
 
+// Spans come in the order of their begin; those less than `gap_ns` apart become one stretch.
+void add(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t gap_ns,
+         std::vector<std::pair<std::int64_t, std::int64_t>>& to) {
+  if (to.empty() || begin_ns > to.back().second + gap_ns) to.emplace_back(begin_ns, end_ns);
+  to.back().second = std::max(to.back().second, end_ns);
+}
+
 std::uint64_t overlap(const std::vector<std::pair<std::int64_t, std::int64_t>>& all,
                       std::int64_t begin_ns, std::int64_t end_ns) {
   std::uint64_t sum = 0;
@@ -29,11 +36,9 @@ shard_arrivals::shard_arrivals(const traced_process& process)
   // Between two frames a process looks at its network.
   constexpr std::int64_t moment_ns = 5'000;
   for (const auto& span : process.spans) {
-    if (span.kind == span_kind::frame || span.kind == span_kind::step) {
-      if (busy_.empty() || span.begin_ns > busy_.back().second + moment_ns)
-        busy_.emplace_back(span.begin_ns, span.end_ns);
-      busy_.back().second = std::max(busy_.back().second, span.end_ns);
-    }
+    if (span.kind == span_kind::frame || span.kind == span_kind::step)
+      add(span.begin_ns, span.end_ns, moment_ns, busy_);
+    if (span.kind == span_kind::replica) add(span.begin_ns, span.end_ns, 0, replica_);
     const job_clock clock(span.job, span.clock);
     if (brings_gradient(span)) {
       auto& of = all_[clock][span.peer];
@@ -48,7 +53,6 @@ shard_arrivals::shard_arrivals(const traced_process& process)
       ended = std::max(ended, span.end_ns);
       number_ = span.peer;
     }
-    if (span.kind == span_kind::replica) replica_.emplace_back(span.begin_ns, span.end_ns);
   }
 }
 

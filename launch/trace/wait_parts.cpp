@@ -64,9 +64,10 @@ void add_wait(const noted_wait& wait, const waiter& of, const push_times& pushes
   constexpr auto always = std::numeric_limits<std::int64_t>::min();
   if (wait.for_room) {
     const auto end = std::max(wait.begin_ns, wait.end_ns);
-    const auto replica = at.replica_ns(wait.begin_ns, end);
+    const auto whole = static_cast<std::uint64_t>(end - wait.begin_ns);
+    const auto replica = std::min(whole, at.replica_ns(wait.begin_ns, end));
     to.replica_ns += replica;
-    to.credit_ns += static_cast<std::uint64_t>(end - wait.begin_ns) - replica;
+    to.credit_ns += whole - replica;
     return;
   }
   rest_of_wait rest(wait.begin_ns, wait.end_ns, at);
@@ -80,7 +81,8 @@ void add_wait(const noted_wait& wait, const waiter& of, const push_times& pushes
   // shard's work is no reason.
   if (const auto gate = gate_of(wait, of, pushes, at)) {
     const auto before = to.gate_ns;
-    rest.take(gate->last.busy_since_ns, gate->pushed_ns, to.gate_ns, to.shard_ns);
+    rest.take(std::max(gate->last.busy_since_ns, gate->pushed_ns), gate->pushed_ns, to.gate_ns,
+              to.shard_ns);
     if (to.gate_ns > before) to.gate_rank = gate->rank;
     done = std::max(done, gate->last.end_ns);
   }

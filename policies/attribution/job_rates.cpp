@@ -28,8 +28,8 @@ bool goes_on(const rank_arrivals& before, const rank_arrivals& now) {
 }
 
 bool goes_on(const shard_times& before, const shard_times& now) {
-  return before.elapsed_ns < now.elapsed_ns && before.busy_ns <= now.busy_ns &&
-         before.replica_ns <= now.replica_ns;
+  return before.process == now.process && before.elapsed_ns < now.elapsed_ns &&
+         before.busy_ns <= now.busy_ns && before.replica_ns <= now.replica_ns;
 }
 
 // Returns true if `before` is of the same process, and nothing has begun anew since.
@@ -189,6 +189,7 @@ void rate_window::add_process_rates(const TimesIn& times_in, shard_rates& to) co
     to.bytes_out_per_second = share(more(before->bytes_out, now.bytes_out), elapsed) / ns;
     to.resident_bytes = now.resident_bytes;
     to.pushes_held = now.pushes_held;
+    to.in_place = now.bytes_in > 0 && now.bytes_out == 0;
     to.pressure = policies::rates_of(before->pressure, now.pressure, elapsed);
     break;
   }

@@ -61,6 +61,7 @@ struct shard_rates {
   double bytes_out_per_second = 0;
   std::uint64_t resident_bytes = 0;
   std::uint64_t pushes_held = 0;
+  bool in_place = false;  // gradients have come, and no parameters were ever sent
   pressure_rates pressure;
 };
 

@@ -132,10 +132,15 @@ void job_lifecycle::arrivals(std::int64_t now, const std::string& reporter,
 void job_lifecycle::add_times(std::uint32_t shard, const std::string& reporter,
                               const shard_times& times) {
   const auto& chain = state_.replicas[shard];
-  if (chain.primary_address() == reporter) state_.shards[shard] = times;
-  for (const auto& place : chain.chain())
-    if (place.member != chain.primary() && chain.address(place.member) == reporter)
-      state_.followers[{shard, place.member}] = {chain.incarnation(place.member), times};
+  for (const auto& place : chain.chain()) {
+    if (chain.address(place.member) != reporter) continue;
+    const auto incarnation = chain.incarnation(place.member);
+    auto told = times;
+    told.process = std::uint64_t{place.member} << 32U | incarnation;
+    if (place.member == chain.primary()) state_.shards[shard] = told;
+    if (place.member != chain.primary())
+      state_.followers[{shard, place.member}] = {incarnation, told};
+  }
 }
 
 // Where gradients are summed on the way only aggregators see workers. What shards see then are

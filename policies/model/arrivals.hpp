@@ -33,6 +33,7 @@ struct worker_times {
 
 // Of the process of a shard, replica or aggregator, since its first frame.
 struct shard_times {
+  std::uint64_t process = 0;  // the coordinator tells one process from another by it
   std::uint64_t elapsed_ns = 0;
   std::uint64_t busy_ns = 0;     // with frames of workers and of its chain, and with steps
   std::uint64_t replica_ns = 0;  // in which a step waited for its replica

@@ -44,7 +44,7 @@ inline last_comer close_clock(std::span<std::int64_t> times, std::span<rank_arri
   for (std::size_t index = 0; index < times.size(); ++index)
     if (std::exchange(times[index], 0) != 0) ++sums[index].clocks;
   if (!looks_for_last) found.late_ns = 0;
-  if (found.count < 2 || !looks_for_last) return found;
+  if (found.late_ns == 0) return found;  // nobody came last, or two did
   ++sums[found.index].last;
   sums[found.index].late_ns += found.late_ns;
   return found;

@@ -20,13 +20,13 @@ class answer_book {
   // Returns true if there is more than one shard: with one, nothing can be compared, and
   // nobody needs to read a clock for it.
   bool is_kept() const noexcept { return times_.size() > 1; }
-  // An answer of the shard has come, while the worker is at `clock`. Returns true if that
-  // closed the clock before.
+  // An answer of the shard has come, while the worker is at `clock`. `now`: by whatever clock
+  // says what is late; not negative. Returns true if that closed the clock before.
   bool came(std::uint32_t shard, std::uint64_t clock, std::int64_t now) {
     const bool closes = clock != clock_;
     if (closes) close_clock(times_, sums_);
     clock_ = clock;
-    times_[shard] = now;
+    times_[shard] = now + 1;
     return closes;
   }
   // By shard, of all clocks that have closed.

@@ -133,7 +133,7 @@ def test_what_is_no_run_and_what_is_not_there(ended: tidegate.Run, tmp_path: Pat
             ended.log(name)
     (tmp_path / "cluster.yaml").write_text("cluster: {}\n")
     empty = tidegate.Run(tmp_path)
-    assert empty.jobs()["time"] == [] and empty.events()["kind"] == [] and empty.shards()["time"] == []
+    assert empty.jobs()["time"] == [] and empty.events()["kind"] == [] and empty.shards()["time"] == [] and empty.replicas()["time"] == []
     with pytest.raises(tidegate.UnavailableError, match="no launcher lives"):
         empty.status()
     (tmp_path / "metrics.jsonl").write_text('{"version": 1, "unix\n' + json.dumps({"version": 7}) + "\n")

@@ -33,15 +33,11 @@ outgoing_stream::outgoing_stream(stream_home& home, peer_id id, std::uint64_t li
       link_(link),
       host_(std::move(host)),
       port_(port),
-      handshake_(home.own, link, id) {
-  // So many that end at once take no memory while frames are sent.
-  constexpr std::size_t ended_most = 64;
-  held_.reserve(ended_most);
-  home_.sent.reserve(ended_most);
-}
+      handshake_(home.own, link, id) {}
 
 void outgoing_stream::connect() {
   deadline_ = steady_now() + stream_patience_ns(home_.silent_ms);
+  held_.reserve(outcomes_at_once);
   auto begun = begin_stream(host_, port_);
   if (!begun) return lose(begun.error().message());
   socket_ = std::move(*begun);
@@ -309,7 +305,7 @@ void outgoing_stream::end() {
   }
   socket_.reset();
   for (const auto token : held_) home_.sent.push_back({token, false});
-  held_.clear();
+  held_ = {};
   for (const auto& waiting : queue_.items())
     if (waiting.token != 0) home_.sent.push_back({waiting.token, false});
   queue_ = {};

@@ -18,6 +18,9 @@ namespace tidegate::runtime {
 // fewer.
 inline constexpr std::size_t record_bytes_max = std::size_t{64} << 10U;
 
+// So many frames whose sending ends between two looks take no memory.
+inline constexpr std::size_t outcomes_at_once = 64;
+
 struct stream_home {
   struct outcome {
     send_token token;

@@ -33,6 +33,8 @@ stream_link::stream_link(const stream_options& options)
   home_.own = {.key = options.key, .link = draw_number(), .sealed = options.sealed};
   home_.silent_ms = options.silent_ms;
   home_.scratch.resize(scratch_bytes);
+  home_.sent.reserve(outcomes_at_once);
+  telling_.reserve(outcomes_at_once);
 }
 
 stream_link::~stream_link() {

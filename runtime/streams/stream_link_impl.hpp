@@ -14,6 +14,7 @@
 #include "runtime/memory/memory_source.hpp"
 #include "runtime/streams/incoming_stream.hpp"
 #include "runtime/streams/outgoing_stream.hpp"
+#include "runtime/streams/stream_address.hpp"
 #include "runtime/streams/stream_home.hpp"
 #include "runtime/streams/stream_link.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/streams/gcm_cipher.hpp"
 
 namespace tidegate::runtime {
@@ -16,8 +17,9 @@ IMB_MGR* vector_functions() {
     if (manager == nullptr) return nullptr;
     IMB_ARCH processor = IMB_ARCH_NONE;
     init_mb_mgr_auto(manager, &processor);
+    constexpr std::uint64_t needed = IMB_CPUFLAGS_AVX512_T2;  // for its code with VAES
     const bool is_fast = imb_get_errno(manager) == 0 && processor == IMB_ARCH_AVX512 &&
-                         (manager->features & IMB_FEATURE_VAES) != 0;
+                         (manager->features & needed) == needed;
     if (is_fast) return manager;
     free_mb_mgr(manager);
     return nullptr;
@@ -37,6 +39,8 @@ class vector_gcm final : public gcm_cipher {
 
   gcm_tag seal(const gcm_nonce& nonce, std::span<const std::byte> plain,
                std::byte* into) override {
+    TIDEGATE_ASSERT(plain.empty() || (plain.data() != nullptr && into != nullptr),
+                    "the library would leave such a message as it is");
     gcm_tag tag{};
     IMB_AES256_GCM_ENC(&functions_, &key_, &message_, octets(into), octets(plain.data()),
                        plain.size(), octets(nonce.data()), nullptr, 0, octets(tag.data()),
@@ -45,6 +49,8 @@ class vector_gcm final : public gcm_cipher {
   }
 
   bool open(const gcm_nonce& nonce, std::span<std::byte> sealed, const gcm_tag& tag) override {
+    TIDEGATE_ASSERT(sealed.empty() || sealed.data() != nullptr,
+                    "the library would leave such a message as it is");
     gcm_tag found{};
     IMB_AES256_GCM_DEC(&functions_, &key_, &message_, octets(sealed.data()),
                        octets(sealed.data()), sealed.size(), octets(nonce.data()), nullptr, 0,
@@ -61,8 +67,10 @@ class vector_gcm final : public gcm_cipher {
   }
 
   IMB_MGR& functions_;
-  gcm_key_data key_{};
-  gcm_context_data message_{};
+  // The library stores whole vectors there, and its header aligns nothing.
+  static constexpr std::size_t vector_bytes = 64;
+  alignas(vector_bytes) gcm_key_data key_{};
+  alignas(vector_bytes) gcm_context_data message_{};
 };
 
 }  // namespace

@@ -24,9 +24,11 @@ export class Logs {
     else select.value = processes.find((name) => name.startsWith("worker-")) ?? processes[0] ?? "";
   }
 
-  // Shows that of a process which the job waits for, unless somebody has chosen another.
+  // Shows that of a process which the job waits for, once, unless somebody has chosen another.
   prefer(name) {
-    if (!this.isChosen && this.names.includes(name)) byId("process").value = name;
+    if (this.isChosen || !this.names.includes(name)) return;
+    this.isChosen = true;
+    byId("process").value = name;
   }
 
   show(name) {

@@ -37,8 +37,9 @@ const note = (id, text) => setText(byId(id), text);
 
 const lateRanks = () => new Set(run.reasons.find((reason) => reason.job === run.chosen)?.ranks ?? []);
 
-function lateProcesses() {
-  return new Set(run.reasons.flatMap(({job, ranks, shards}) =>
+// Of this job alone, or of all.
+function lateProcesses(of) {
+  return new Set(run.reasons.filter(({job}) => of === undefined || job === of).flatMap(({job, ranks, shards}) =>
     [...ranks.map((rank) => `worker-${job}-${rank}`), ...shards.map((shard) => `shard-${shard}`)]));
 }
 
@@ -206,7 +207,7 @@ async function round() {
   byId("run").hidden = false;
   byId("key-form").hidden = true;
   drawAll();
-  logs.prefer([...lateProcesses()][0]);
+  logs.prefer([...lateProcesses(run.chosen)][0]);
   await logs.read();
   document.body.dataset.ready = String(isWhole);
   if (!isWhole) return "again";

@@ -2,7 +2,7 @@
 import {byId, bytes, count, element, milliseconds, percent} from "./dom.js";
 
 // Workers on the shard's host read in place, and nothing is sent.
-const sent = (shard) => (shard.bytes_out_per_second === 0 && shard.bytes_in_per_second > 0 ? "in place" : bytes(shard.bytes_out_per_second));
+const sent = (shard) => (shard.in_place ? "in place" : bytes(shard.bytes_out_per_second));
 
 const COLUMNS = [
   ["shard", (shard) => shard.process ? `${shard.shard}, ${shard.process}` : shard.shard], ["busy", (shard) => percent(shard.busy)],

@@ -68,9 +68,10 @@ TEST(shard_rows, say_how_busy_each_is_and_who_answers_last) {
 
 TEST(shard_rows, say_where_nothing_is_sent_that_parameters_are_read_in_place) {
   auto rows = shards_of(nlohmann::json::parse(slow_shard(1, 1)), {});
-  rows[0].bytes_out = 0;
+  rows[0].in_place = true;
   EXPECT_THAT(texts(shard_lines(rows, 106, 9))[1], HasSubstr("2.0 KiB    in place"));
-  rows[0].bytes_in = 0;
+  rows[0].in_place = false;
+  rows[0].bytes_in = rows[0].bytes_out = 0;
   EXPECT_THAT(texts(shard_lines(rows, 106, 9))[1], HasSubstr("0 B         0 B"));
 }
 

@@ -195,6 +195,31 @@ TEST(clock_records, who_came_last_waits_for_nobody) {
   EXPECT_EQ(of.waits->network_ns, 10U * ms);
 }
 
+TEST(clock_records, a_shard_that_is_busy_before_another_pushes_is_no_reason) {
+  auto all = stepping_cluster();
+  // With frames of another job, from 535 on until that of worker 1 comes.
+  auto busy = span(535 * ms, 579 * ms, span_kind::frame, frame_kind::push, 9, 7);
+  busy.job = 1234;
+  all[3].spans.push_back(busy);
+  all[1].spans[4].begin_ns = start + 560 * ms;  // worker 1 begins to push
+  const auto of = clock_records(all, staleness, {})[1].workers.at(0);
+  ASSERT_TRUE(of.waits);
+  EXPECT_EQ(of.waits->gate_rank, 1U);
+  EXPECT_EQ(of.waits->gate_ns, 28U * ms) << "from 532 to 560";
+  EXPECT_EQ(of.waits->shard_ns, 30U * ms);
+}
+
+TEST(clock_records, waits_for_replicas_may_overlap) {
+  auto all = stepping_cluster();
+  for (const auto begin : {100, 150, 120})
+    all[3].spans.push_back({.begin_ns = start + begin * ms,
+                            .end_ns = start + 700 * ms,
+                            .kind = span_kind::replica});
+  const auto of = clock_records(all, staleness, {})[1].workers.at(0);
+  EXPECT_EQ(of.waits->replica_ns, 0U);
+  EXPECT_EQ(of.waits->gate_ns + of.waits->shard_ns + of.waits->network_ns, of.wait_ns);
+}
+
 // What was pushed in clock 4 is there, when what was pushed in clock 5 is.
 TEST(clock_records, with_staleness_an_older_clock_is_waited_for) {
   const auto of = clock_records(stepping_cluster(), {{"mlp", 1}}, {})[1].workers.at(0);

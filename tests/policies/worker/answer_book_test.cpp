@@ -28,6 +28,13 @@ TEST(answer_book, counts_the_last_answer_of_a_shard) {
   EXPECT_EQ(book.sums()[0].late_ns, 300U);
 }
 
+TEST(answer_book, of_two_that_answer_at_once_nobody_is_last) {
+  answer_book book(2);
+  for (std::uint64_t clock = 0; clock < 3; ++clock)
+    for (std::uint32_t shard = 0; shard < 2; ++shard) book.came(shard, clock, 0);
+  for (const auto& sum : book.sums()) EXPECT_EQ(sum, (rank_arrivals{.clocks = 2}));
+}
+
 TEST(answer_book, a_clock_in_which_one_shard_answers_says_nothing) {
   answer_book book(2);
   book.came(0, 0, 100);
