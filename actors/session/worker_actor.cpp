@@ -297,10 +297,10 @@ void worker::update_numbers() {
   // Those above the largest are 0.
   for (std::size_t range = 0; range <= policies::staleness_range_of(staleness.max); ++range)
     numbers.staleness[range].store(staleness.counts[range], std::memory_order_relaxed);
-  constexpr std::uint64_t told_most = runtime::unknown_staleness - 1;
+  constexpr std::uint64_t largest = runtime::unknown_staleness - 1;
   if (staleness.latest)
     numbers.staleness_latest.store(
-        static_cast<std::uint16_t>(std::min(*staleness.latest, told_most)),
+        static_cast<std::uint16_t>(std::min(*staleness.latest, largest)),
         std::memory_order_relaxed);
   numbers.pushes_under_way.store(core.pushes_under_way(), std::memory_order_release);
   numbers.room_below.store(core.now() + (core.has_room() ? 1 : 0), std::memory_order_release);

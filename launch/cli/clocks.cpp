@@ -27,6 +27,16 @@ exit_code not_shown(const std::string& why) {
   return exit_code::job_failed;
 }
 
+// Errors: as find_spans() and read_spans().
+runtime::expected<spans_file> load_spans(const command_line& line) {
+  const auto spans = find_spans(line, "clocks");
+  if (!spans) return runtime::fail(spans.error());
+  std::ifstream from(*spans);
+  auto file = read_spans(from);
+  if (!file) return runtime::fail(file.error().code(), *spans + ", " + file.error().message());
+  return file;
+}
+
 std::string joined(const std::set<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + printable(name);
@@ -66,17 +76,12 @@ exit_code follow(const command_line& line) {
   bool has_told = false;
   for (bool lives = true; lives && std::cout;) {
     lives = has_launcher(line.file);
-    const auto spans = find_spans(line, "clocks");
-    if (!spans && !lives && has_told) break;
-    if (!spans) {
-      say_lost(clocks);
-      return not_shown(spans.error().message());
-    }
-    std::ifstream from(*spans);
-    const auto file = read_spans(from);
+    const auto file = load_spans(line);
+    const bool is_nothing_left = !file && file.error().code() == runtime::errc::not_found;
+    if (is_nothing_left && !lives && has_told) break;
     if (!file) {
       say_lost(clocks);
-      return not_shown(*spans + ", " + file.error().message());
+      return not_shown(file.error().message());
     }
     const auto records = clocks.take(*file, !lives);
     print(line, records);
@@ -91,11 +96,8 @@ exit_code follow(const command_line& line) {
 
 exit_code show_clocks(const command_line& line) {
   if (line.follow) return follow(line);
-  const auto spans = find_spans(line, "clocks");
-  if (!spans) return not_shown(spans.error().message());
-  std::ifstream from(*spans);
-  const auto file = read_spans(from);
-  if (!file) return not_shown(*spans + ", " + file.error().message());
+  const auto file = load_spans(line);
+  if (!file) return not_shown(file.error().message());
   auto records = clock_records(file->processes, file->staleness, line.clocks);
   if (!line.job.empty()) {
     std::set<std::string> jobs;

@@ -11,14 +11,12 @@ using runtime::span_kind;
 namespace {
 
 // Spans come in the order of their begin; those less than `gap_ns` apart become one stretch.
-void add(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t gap_ns,
-         std::vector<std::pair<std::int64_t, std::int64_t>>& to) {
+void add(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t gap_ns, stretches& to) {
   if (to.empty() || begin_ns > to.back().second + gap_ns) to.emplace_back(begin_ns, end_ns);
   to.back().second = std::max(to.back().second, end_ns);
 }
 
-std::uint64_t overlap(const std::vector<std::pair<std::int64_t, std::int64_t>>& all,
-                      std::int64_t begin_ns, std::int64_t end_ns) {
+std::uint64_t overlap(const stretches& all, std::int64_t begin_ns, std::int64_t end_ns) {
   std::uint64_t sum = 0;
   auto at =
       std::ranges::upper_bound(all, begin_ns, {}, [](const auto& of) { return of.second; });

@@ -13,6 +13,8 @@
 namespace tidegate::launch {
 
 using job_clock = std::pair<std::uint64_t, std::uint64_t>;  // the job's token
+// Of time, ascending and apart.
+using stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 class shard_arrivals {
  public:
@@ -49,8 +51,6 @@ class shard_arrivals {
   std::uint32_t number_;
   std::map<job_clock, by_rank> all_;
   std::map<job_clock, std::int64_t> stepped_;
-  // Stretches of time, ascending and apart.
-  using stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
   stretches replica_;
   stretches busy_;
 };

@@ -135,11 +135,11 @@ void job_lifecycle::add_times(std::uint32_t shard, const std::string& reporter,
   for (const auto& place : chain.chain()) {
     if (chain.address(place.member) != reporter) continue;
     const auto incarnation = chain.incarnation(place.member);
-    auto told = times;
-    told.process = std::uint64_t{place.member} << 32U | incarnation;
-    if (place.member == chain.primary()) state_.shards[shard] = told;
+    auto reported = times;
+    reported.process = std::uint64_t{place.member} << 32U | incarnation;
+    if (place.member == chain.primary()) state_.shards[shard] = reported;
     if (place.member != chain.primary())
-      state_.followers[{shard, place.member}] = {incarnation, told};
+      state_.followers[{shard, place.member}] = {incarnation, reported};
   }
 }
 

@@ -59,13 +59,13 @@ void add_replicas(const coordination::coordinator_state& state, std::uint32_t sh
   const auto& chain = state.replicas[shard];
   const auto& slots = state.mover.slots();
   for (const auto& place : chain.chain()) {
-    const auto told = state.followers.find({shard, place.member});
-    if (place.member == chain.primary() || told == state.followers.end() ||
-        told->second.incarnation != chain.incarnation(place.member))
+    const auto reported = state.followers.find({shard, place.member});
+    if (place.member == chain.primary() || reported == state.followers.end() ||
+        reported->second.incarnation != chain.incarnation(place.member))
       continue;
     to.push_back({.shard = shard,
                   .name = name_of(slots.process_of(shard, place.member), slots.shards()),
-                  .times = told->second.times});
+                  .times = reported->second.times});
   }
 }
 

@@ -230,8 +230,8 @@ class Trace(TwoHostsTest):
 
         def has_told():
             status = json.loads(self.tidegate("status", run.run_dir, "--json").stdout)
-            told = status["jobs"][0]["replicas"]
-            return [each["process"] for each in told if each["bytes_in_per_second"] > 0 and each["resident_bytes"] > 0] == ["replica-0", "replica-1"]
+            replicas = status["jobs"][0]["replicas"]
+            return [each["process"] for each in replicas if each["bytes_in_per_second"] > 0 and each["resident_bytes"] > 0] == ["replica-0", "replica-1"]
         wait_until(has_told, 30, "replicas in the status")
         self.signal(run, "shard-1", signal.SIGKILL)
         wait_until(lambda: "replica_promoted" in run.events_text(), 30, "a promotion")

@@ -10,8 +10,8 @@
 
 namespace tidegate::sim {
 
-// Of an incarnation of a process, in order, with times of the simulation, which is some while
-// after its begin from the first on: a time of 0 says nothing.
+// Of an incarnation of a process, in order. The simulation begins at `begin`, as a time of 0
+// says nothing.
 struct noted_spans {
   static constexpr nanoseconds begin = second;
 

@@ -92,16 +92,21 @@ TEST(clock_records, of_a_clock_whose_begin_a_full_ring_has_lost_are_left_out) {
   EXPECT_EQ(records[2].workers.at(1).late_ns, 48U * ms) << "its job is known by its calls";
 }
 
+// A program that has computed waits for 20 ms until its push has room.
+void push_after_a_wait(std::int64_t begin, std::uint64_t clock, process_spans& to) {
+  to.spans.push_back({.begin_ns = start + (begin + 50) * ms,
+                      .end_ns = start + (begin + 70) * ms,
+                      .kind = span_kind::wait});
+  to.spans.push_back(
+      span((begin + 70) * ms, (begin + 75) * ms, span_kind::call, traced_call::push, clock));
+}
+
 TEST(clock_records, who_waits_for_room_has_computed_in_the_clock_of_the_push) {
   process_spans of{.writer = "worker-mlp-0"};
   for (std::int64_t clock = 1; clock <= 3; ++clock) {
     const auto begin = 100 * clock;
     const auto c = static_cast<std::uint64_t>(clock);
-    of.spans.push_back({.begin_ns = start + (begin + 50) * ms,
-                        .end_ns = start + (begin + 70) * ms,
-                        .kind = span_kind::wait});
-    of.spans.push_back(
-        span((begin + 70) * ms, (begin + 75) * ms, span_kind::call, traced_call::push, c));
+    push_after_a_wait(begin, c, of);
     of.spans.push_back(
         span((begin + 75) * ms, (begin + 80) * ms, span_kind::call, traced_call::pull, c));
     of.spans.push_back({.begin_ns = start + (begin + 80) * ms,
@@ -244,11 +249,7 @@ TEST(clock_records, a_wait_for_room_may_be_one_for_a_replica) {
   for (std::int64_t clock = 1; clock <= 2; ++clock) {
     const auto begin = 100 * clock;
     const auto c = static_cast<std::uint64_t>(clock);
-    of.spans.push_back({.begin_ns = start + (begin + 50) * ms,
-                        .end_ns = start + (begin + 70) * ms,
-                        .kind = span_kind::wait});
-    of.spans.push_back(
-        span((begin + 70) * ms, (begin + 75) * ms, span_kind::call, traced_call::push, c));
+    push_after_a_wait(begin, c, of);
     of.spans.back().extra = 3;
     of.spans.push_back({.begin_ns = start + (begin + 75) * ms,
                         .end_ns = start + (begin + 100) * ms,

@@ -33,16 +33,16 @@ class journal_with_replicas : public coordinator_journal_test {
   }
 };
 
-shard_report told(std::uint64_t elapsed_ns) {
+shard_report report_after(std::uint64_t elapsed_ns) {
   return {.closed = {}, .times = {.elapsed_ns = elapsed_ns}};
 }
 
 TEST_F(journal_with_replicas, what_replicas_tell_is_told_of_processes_that_live) {
   join_all();
   answer_calls();
-  core->arrivals(2, "s011", told(7));
-  core->arrivals(2, "s001", told(9));
-  core->arrivals(2, "nobody", told(11));
+  core->arrivals(2, "s011", report_after(7));
+  core->arrivals(2, "s001", report_after(9));
+  core->arrivals(2, "nobody", report_after(11));
   auto status = core->status(3, 0);
   ASSERT_EQ(status.replicas.size(), 1U);
   EXPECT_EQ(status.replicas[0].shard, 0U);
@@ -56,12 +56,12 @@ TEST_F(journal_with_replicas, what_replicas_tell_is_told_of_processes_that_live)
   join(0, 1, 2);
   answer_calls();
   EXPECT_TRUE(core->status(5, 0).replicas.empty());
-  core->arrivals(6, "s012", told(3));
+  core->arrivals(6, "s012", report_after(3));
   const auto before = core->status(6, 0).replicas.at(0).times.process;
   // It becomes the primary: what it tells is the shard's.
   core->shard_lost(7, 0, "killed", out, 0);
   answer_calls();
-  core->arrivals(8, "s012", told(4));
+  core->arrivals(8, "s012", report_after(4));
   status = core->status(8, 0);
   EXPECT_TRUE(status.replicas.empty());
   EXPECT_EQ(status.shards[0].elapsed_ns, 4U);
