@@ -115,6 +115,7 @@ policies::cluster_spec measured_cluster(const bench_options& options,
   spec.device = options.device;
   spec.transport = options.transport;
   spec.security.encrypt = options.encrypt;
+  spec.traces = options.traces;
   spec.chunk_bytes =
       options.chunk_bytes != 0
           ? options.chunk_bytes

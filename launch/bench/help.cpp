@@ -45,6 +45,7 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
                      its address, then perhaps the command that starts its processes, as in
                      '10.0.0.1,10.0.0.2 ip netns exec b'
   --replicas R       of each shard, 0 to 2; default 0. They are not pinned, and count as servers
+  --traces T         false: processes keep nothing of what they do (cluster.traces); default true
   --iterations N     timed ones per size; default: by size, 10 to 200
   --warmup N         iterations before, not counted; default 3
   --repeat N         exchanges of an iteration, one after the other with the same gradient; their
@@ -72,6 +73,7 @@ An exchange of one worker with one shard, again and again: p50, p90, p99 and max
   --transport T      auto, shm, tcp, ucx, rdma; default auto
   --encrypt E        true: what crosses between processes is encrypted; default false
   --hosts A,B        as in tidegate bench exchange
+  --traces T         likewise
   --iterations N     default 2000
   --warmup N         default 200
   --pin WHERE        as in tidegate bench exchange

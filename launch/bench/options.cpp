@@ -41,12 +41,12 @@ const std::vector<subject_words>& subjects() {
       {.name = "exchange",
        .measured = subject::exchange,
        .known = {"workers", "shards", "bytes", "optimizer", "transport", "encrypt", "hosts",
-                 "replicas", "iterations", "warmup", "repeat", "tables", "chunk", "pin",
-                 "share", "device", "json", "svg"}},
+                 "replicas", "traces", "iterations", "warmup", "repeat", "tables", "chunk",
+                 "pin", "share", "device", "json", "svg"}},
       {.name = "latency",
        .measured = subject::latency,
-       .known = {"bytes", "transport", "encrypt", "hosts", "iterations", "warmup", "pin",
-                 "device", "json"}},
+       .known = {"bytes", "transport", "encrypt", "hosts", "traces", "iterations", "warmup",
+                 "pin", "device", "json"}},
       {.name = "roofline",
        .measured = subject::roofline,
        .known = {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
@@ -195,6 +195,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
   if (option == "transport")
     return set_word(option, text, launch::transport_words, into.transport);
   if (option == "encrypt") return set_word(option, text, launch::truth_words, into.encrypt);
+  if (option == "traces") return set_word(option, text, launch::truth_words, into.traces);
   if (option == "hosts") return set_hosts(text, into.hosts);
   if (option == "replicas")
     return set_count(option, text, 0, policies::group_size_max - 1, into.replicas);

@@ -32,6 +32,7 @@ struct bench_options {
   bool one_optimizer = false;  // roofline: only that one
   policies::transport_kind transport = policies::transport_kind::automatic;
   bool encrypt = false;                    // security.encrypt
+  bool traces = true;                      // cluster.traces
   std::vector<policies::host_spec> hosts;  // workers on the first, shards on the last; or here
   std::uint32_t iterations = 0;            // 0: by size
   std::uint32_t warmup = 3;

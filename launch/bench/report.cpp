@@ -39,6 +39,7 @@ json setting(const char* kind, const bench_options& options) {
            {"optimizer", launch::word(launch::optimizer_words, options.optimizer)},
            {"transport", launch::word(launch::transport_words, options.transport)},
            {"encrypt", options.encrypt},
+           {"traces", options.traces},
            {"tables", options.tables},
            {"repeat", options.repeats},
            {"device", options.device},

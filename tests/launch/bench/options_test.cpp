@@ -46,7 +46,7 @@ TEST(bench_options, exchange) {
        "--optimizer",  "adam",      "--transport", "tcp",        "--replicas", "1",
        "--iterations", "7",         "--warmup",    "1",          "--tables",   "3",
        "--chunk",      "1MiB",      "--pin",       "0,1",        "--json",     "j",
-       "--svg",        "s"});
+       "--svg",        "s",         "--traces",    "false"});
   ASSERT_TRUE(all) << all.error().message();
   EXPECT_EQ(all->subject, subject::exchange);
   EXPECT_EQ(all->workers, 4U);
@@ -58,6 +58,7 @@ TEST(bench_options, exchange) {
   EXPECT_EQ(all->iterations, 7U);
   EXPECT_EQ(all->warmup, 1U);
   EXPECT_EQ(all->tables, 3U);
+  EXPECT_FALSE(all->traces);
   EXPECT_EQ(all->chunk_bytes, 1U << 20U);
   EXPECT_EQ(all->pin, "0,1");
   EXPECT_EQ(all->json, "j");
