@@ -24,10 +24,8 @@ constexpr std::size_t messages_per_turn =
     64;  // of one actor, before the link is progressed again
 // Waiting goes in two steps.
 // 1. Yield: the answer is often a few microseconds away, and waking a sleeper takes longer. A
-// yield that took long says that the core has other takers: a yielder then waits for whole time
-// slices, a sleeper is put before others when it wakes, so this step is left out for a while.
-constexpr auto yield_long = std::chrono::microseconds(300);
-constexpr auto contention_memory = std::chrono::milliseconds(50);
+// yield that took long says that the core has other takers: this step is left out for a while
+// then (core_contention.hpp).
 // Our thread may have nothing to do for hours; an inline driver has sent something and waits
 // for it.
 constexpr auto spin = std::chrono::microseconds(100);
@@ -275,10 +273,9 @@ bool reactor::yield(bool after_work) {
   if (after_work) idle_since_ = before;
   const auto waits =
       inline_drivers_.load(std::memory_order_relaxed) > 0 ? inline_driver_spin : spin;
-  if (before < contended_until_ || before - idle_since_ > waits) return false;
+  if (contention_.is_likely(before) || before - idle_since_ > waits) return false;
   sched_yield();
-  const auto after = clock::now();
-  if (after - before > yield_long) contended_until_ = after + contention_memory;
+  contention_.yielded(before, clock::now());
   return true;
 }
 

@@ -28,6 +28,7 @@
 #include <caf/fwd.hpp>
 
 #include "actors/control/interrupt_check.hpp"
+#include "actors/reactor/core_contention.hpp"
 #include "actors/reactor/futile_wakeups.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/record_clock.hpp"
@@ -195,7 +196,7 @@ class reactor final : public caf::execution_unit {
   std::unique_ptr<runtime::link> link_;
   std::string address_;
   bool link_open_ = false;
-  std::chrono::steady_clock::time_point contended_until_{};
+  core_contention contention_;
   std::chrono::steady_clock::time_point idle_since_{};
   futile_wakeups futile_;
   std::deque<caf::resumable*> ready_;   // the driver's
