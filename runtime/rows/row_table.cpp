@@ -101,15 +101,15 @@ expected<row_table> row_table::create(const row_table_options& options) {
 row_table::row_table(segment memory, std::unique_ptr<row_file> file,
                      std::unique_ptr<row_engine> engine, const row_layout& layout,
                      const row_table_options& options)
-    : memory_(std::move(memory)),
+    : memory_(std::make_shared<segment>(std::move(memory))),
       file_(std::move(file)),
       engine_(std::move(engine)),
       name_(options.name),
       layout_(layout),
       segments_(place_segments(options)),
       initial_(initial_of(options)),
-      index_(memory_.data() + layout.index_begin, layout.index, options.seed),
-      slabs_(memory_.data(), layout),
+      index_(memory_->data() + layout.index_begin, layout.index, options.seed),
+      slabs_(memory_->data(), layout),
       bucket_pages_(layout.index_begin + layout.index.buckets,
                     layout.index_begin + layout.index.bytes, options.page_lead),
       value_pages_(layout.values, layout.states, options.page_lead),
@@ -147,18 +147,18 @@ std::uint32_t row_table::state_floats(const row_table_options& options) {
 }
 
 row_view row_table::view() const noexcept {
-  return {memory_.data(), layout_, initial_};
+  return {memory_->data(), layout_, initial_};
 }
 
 row_place row_table::place() const noexcept {
-  return {.segment = memory_.name(), .shape = layout_.shape, .initial = initial_};
+  return {.segment = memory_->name(), .shape = layout_.shape, .initial = initial_};
 }
 
 // A bucket splits for some 2,200 ids, or sooner where many are about to.
 void row_table::prepare_index(std::uint64_t ids) {
   const auto buckets = index_.view().buckets_used() + 2 + ids / 512;
-  bucket_pages_.reach(
-      memory_, layout_.index_begin + layout_.index.buckets + buckets * sizeof(rows::bucket));
+  reach(bucket_pages_,
+        layout_.index_begin + layout_.index.buckets + buckets * sizeof(rows::bucket));
 }
 
 status row_table::prepare_rows(std::uint64_t rows) {
@@ -167,11 +167,11 @@ status row_table::prepare_rows(std::uint64_t rows) {
   } else if (engine_) {
     if (auto reserved = engine_->reserve(rows); !reserved.ok()) return no_room(reserved);
   } else {
-    value_pages_.reach(memory_, layout_.values + rows * layout_.value_stride * sizeof(float));
-    state_pages_.reach(memory_, layout_.states + rows * layout_.state_stride * sizeof(float));
+    reach(value_pages_, layout_.values + rows * layout_.value_stride * sizeof(float));
+    reach(state_pages_, layout_.states + rows * layout_.state_stride * sizeof(float));
   }
-  id_pages_.reach(memory_, layout_.ids + rows * sizeof(std::uint64_t));
-  use_pages_.reach(memory_, layout_.uses + rows * sizeof(row_use));
+  reach(id_pages_, layout_.ids + rows * sizeof(std::uint64_t));
+  reach(use_pages_, layout_.uses + rows * sizeof(row_use));
   return {};
 }
 
@@ -242,7 +242,7 @@ expected<std::size_t> row_table::make_rows(std::span<const std::uint64_t> ids,
 expected<std::size_t> row_table::find_or_create(std::span<const std::uint64_t> ids,
                                                 std::span<row_number> rows) {
   TIDEGATE_ASSERT(rows.size() == ids.size(), "a row for each id");
-  const change changed(memory_.data());
+  const change changed(memory_->data());
   return make_rows(ids, rows, beginning::initial);
 }
 
@@ -252,7 +252,7 @@ status row_table::update(const row_step& step, std::span<const std::uint64_t> id
   TIDEGATE_ASSERT(
       before.values.empty() || before.values.size() == ids.size() * layout_.shape.dim,
       "a place for each value");
-  const change changed(memory_.data());
+  const change changed(memory_->data());
   if (engine_ && before.notes) {
     const auto notes = before.notes->first + ids.size();
     if (auto reserved = engine_->reserve_notes(before.notes->list, notes); !reserved.ok())
@@ -329,7 +329,7 @@ status row_table::put(std::span<const std::uint64_t> ids, std::span<const float>
   TIDEGATE_ASSERT(values.size() == ids.size() * dim &&
                       states.size() == ids.size() * state_floats && uses.size() == ids.size(),
                   "all of each row");
-  const change changed(memory_.data());
+  const change changed(memory_->data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto rows = std::span(rows_).first(ids.size());
   if (const auto count = make_rows(ids, rows, beginning::of_caller); !count)
@@ -374,7 +374,7 @@ void row_table::expect_reads(std::span<const std::uint64_t> ids) const {
 }
 
 std::size_t row_table::erase(std::span<const std::uint64_t> ids) {
-  const change changed(memory_.data());
+  const change changed(memory_->data());
   if (rows_.size() < ids.size()) rows_.resize(ids.size());
   const auto before = size();
   index_.erase(ids, std::span(rows_).first(ids.size()));

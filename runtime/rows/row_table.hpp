@@ -28,6 +28,7 @@
 #include "runtime/kernels/row_optimizer.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/rows/initial_values.hpp"
+#include "runtime/rows/page_maker.hpp"
 #include "runtime/rows/pages_ahead.hpp"
 #include "runtime/rows/row_engine.hpp"
 #include "runtime/rows/row_file.hpp"
@@ -123,7 +124,7 @@ class row_table {
   std::size_t erase(std::span<const std::uint64_t> ids);
 
   // Gives the descriptor of its memory back: nobody else can map it any more.
-  void hide() noexcept { memory_.hide(); }
+  void hide() noexcept { memory_->hide(); }
   // Makes the pages that so many more rows need, so that making these rows does not wait for
   // them: some 0.3 ms for each 2 MiB. For an owner that has nothing else to do.
   void prepare(std::uint64_t rows);
@@ -191,6 +192,9 @@ class row_table {
                              std::span<const row_number> rows,
                              std::span<const std::uint8_t> added);
   void prepare_index(std::uint64_t ids);
+  void reach(rows::pages_ahead& pages, std::uint64_t offset) {
+    pages.reach(memory_, offset, *page_maker_);
+  }
   // Errors: those of row_file::reserve.
   status prepare_rows(std::uint64_t rows);
 
@@ -214,7 +218,7 @@ class row_table {
   // Says what has no room, and what to do.
   status no_room(const status& why) const;
 
-  segment memory_;
+  std::shared_ptr<segment> memory_;
   std::unique_ptr<row_file> file_;      // of values and states, over memory_; null: none
   std::unique_ptr<row_engine> engine_;  // likewise
   std::string name_;
@@ -223,6 +227,7 @@ class row_table {
   initial_row initial_;
   row_index index_;
   row_slabs slabs_;
+  std::shared_ptr<rows::page_maker> page_maker_ = rows::page_maker::of_process();
   rows::pages_ahead bucket_pages_;
   rows::pages_ahead value_pages_;
   rows::pages_ahead state_pages_;

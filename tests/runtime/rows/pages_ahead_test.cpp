@@ -1,7 +1,9 @@
 #include "runtime/rows/pages_ahead.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <sys/mman.h>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,22 +19,60 @@ std::size_t pages_there(const segment& memory, std::size_t bytes) {
       std::count_if(there.begin(), there.end(), [](unsigned char page) { return page & 1; }));
 }
 
-// Arrays that grow alike wait for a huge page one after the other.
-TEST(pages_ahead, are_there_as_early_as_their_lead_says) {
+std::shared_ptr<segment> memory_of(std::size_t bytes) {
+  auto made = segment::create("pages", bytes);
+  EXPECT_TRUE(made);
+  return std::make_shared<segment>(std::move(*made));
+}
+
+// Arrays that grow alike ask for a huge page one after the other.
+TEST(pages_ahead, are_made_as_early_as_their_lead_says) {
   constexpr std::uint64_t bytes = 8U << 20U;
   for (const double lead : {0.0, 0.25, 0.75}) {
-    const auto memory = segment::create("pages", bytes);
-    ASSERT_TRUE(memory);
+    const auto memory = memory_of(bytes);
+    rows::page_maker maker;
     rows::pages_ahead pages(0, bytes, lead);
     std::uint64_t first = 0;  // where the second huge page is there
     for (std::uint64_t offset = 4096; offset <= bytes / 2 && first == 0; offset += 65536) {
-      pages.reach(*memory, offset);
+      pages.reach(memory, offset, maker);
+      maker.wait();
       ASSERT_GE(pages_there(*memory, bytes) * 4096, offset);
       if (pages_there(*memory, bytes) * 4096 > segment::huge_page_bytes) first = offset;
     }
-    const auto expected = static_cast<double>(segment::huge_page_bytes) / (1 + lead);
+    const auto expected = static_cast<double>(segment::huge_page_bytes) / (1 + (1 + lead) / 2);
     EXPECT_NEAR(static_cast<double>(first), expected, 2 * 65536) << lead;
   }
+}
+
+// As where a table is restored.
+TEST(pages_ahead, that_nobody_has_asked_for_are_there_at_once) {
+  constexpr std::uint64_t bytes = 32U << 20U;
+  const auto memory = memory_of(bytes);
+  rows::page_maker maker;
+  rows::pages_ahead pages(0, bytes, 0.5);
+  pages.reach(memory, 13U << 20U, maker);
+  EXPECT_GE(pages_there(*memory, bytes) * 4096, 13U << 20U);
+  pages.reach(memory, bytes + 1, maker);
+  EXPECT_EQ(pages_there(*memory, bytes) * 4096, bytes) << "and none beyond the end";
+}
+
+TEST(page_maker, leaves_memory_alone_that_was_let_go) {
+  rows::page_maker maker;
+  auto memory = memory_of(4U << 20U);
+  const auto name = memory->name();
+  for (std::size_t i = 0; i < rows::page_maker::asked_max / 2; ++i)
+    ASSERT_TRUE(maker.ask(memory, 0, 2U << 20U));
+  memory.reset();
+  maker.wait();
+  EXPECT_TRUE(is_gone(name));
+}
+
+TEST(page_maker, is_shared_by_a_process_and_ends_with_the_last_that_has_it) {
+  auto first = rows::page_maker::of_process();
+  const std::weak_ptr<rows::page_maker> known = first;
+  EXPECT_EQ(rows::page_maker::of_process(), first);
+  first.reset();
+  EXPECT_TRUE(known.expired());
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// A thread that makes pages of growing tables before they are needed: a huge page takes the
+// kernel from 0.3 to some 10 ms, in which a shard's own thread would answer nobody. What it has
+// not made in time appears when it is touched, page by page.
+//
+// The tables of a process share it, and it ends with the last of them. Any thread.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "runtime/memory/segment.hpp"
+
+namespace tidegate::runtime::rows {
+
+class page_maker {
+ public:
+  // Returns that of this process. The first caller makes it.
+  static std::shared_ptr<page_maker> of_process();
+
+  page_maker() = default;
+  ~page_maker();
+  page_maker(const page_maker&) = delete;
+  page_maker& operator=(const page_maker&) = delete;
+
+  // Has the pages of [offset, offset + bytes) made, and not where the memory is let go before.
+  // Returns false if too much is asked for already, or no thread can be had: then nothing is
+  // done. Allocates nothing after the first time.
+  bool ask(const std::shared_ptr<const segment>& memory, std::uint64_t offset,
+           std::uint64_t bytes);
+  // Blocks until all that was asked for is made. For tests.
+  void wait();
+
+  static constexpr std::size_t asked_max = 1024;
+
+ private:
+  struct pages {
+    std::weak_ptr<const segment> memory;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  bool start();
+  void run();
+
+  std::mutex mutex_;  // guards all of the below; not held while pages are made
+  std::condition_variable changed_;
+  std::array<pages, asked_max> asked_;  // a ring
+  std::uint64_t taken_ = 0;
+  std::uint64_t put_ = 0;
+  std::uint64_t done_ = 0;
+  bool ends_ = false;
+  std::thread thread_;  // begins with the first
+};
+
+}  // namespace tidegate::runtime::rows
