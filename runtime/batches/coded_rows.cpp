@@ -1,5 +1,6 @@
 #include "runtime/batches/coded_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -47,7 +48,7 @@ coded_forms id_coder::encode_batch(std::span<std::byte> room, std::span<std::byt
                           .with_name = room.last(line + values),
                           .name = named.name,
                           .code_bytes = bytes};
-  std::memcpy(forms.with_list.data() + line, words_.data(), bytes);
+  std::copy_n(std::as_bytes(std::span(words_)).begin(), bytes, forms.with_list.begin() + line);
   write_line(forms.with_name, named);
   named.code_bytes = static_cast<std::uint32_t>(bytes);
   write_line(forms.with_list, named);
@@ -72,6 +73,9 @@ coded_forms id_coder::encode_request(std::span<const std::byte> request,
 
 expected<std::span<const std::uint64_t>> id_coder::decode(std::span<const std::byte> code,
                                                           std::uint32_t ids) {
+  // Before there is room for as many as it claims to be of.
+  if (code.size() < id_code_bytes_min(ids))
+    return bad_rows("have a code that ends before them");
   words_.resize(ids);
   if (auto decoded = decode_ids(code, words_); !decoded.ok()) return fail(std::move(decoded));
   return std::span<const std::uint64_t>(words_);

@@ -102,7 +102,8 @@ status decode_ids(std::span<const std::byte> code, std::span<std::uint64_t> ids)
   TIDEGATE_ASSERT(is_aligned_as_code(code.data()), "words of a code");
   if (ids.empty()) return code.empty() ? status() : bad_code(ids.size(), "has words");
   const auto head = 1 + id_width_words(ids.size());
-  if (code.size() < (head + 1) * sizeof(word)) return bad_code(ids.size(), "ends before them");
+  if (code.size() < id_code_bytes_min(ids.size()))
+    return bad_code(ids.size(), "ends before them");
   const auto widths = code.subspan(sizeof(word), id_blocks(ids.size()));
   const auto count_of = [&](std::size_t block) {
     return std::min<std::size_t>(id_block, ids.size() - 1 - block * id_block);

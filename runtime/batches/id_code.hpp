@@ -28,6 +28,10 @@ constexpr std::uint64_t id_blocks(std::uint64_t ids) noexcept {
 constexpr std::uint64_t id_width_words(std::uint64_t ids) noexcept {
   return (id_blocks(ids) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
 }
+// Returns the bytes that the code of so many ids has at least: of ids that follow each other.
+constexpr std::uint64_t id_code_bytes_min(std::uint64_t ids) noexcept {
+  return ids == 0 ? 0 : (1 + id_width_words(ids) + 1) * sizeof(std::uint64_t);
+}
 // Returns the bytes that the code of so many ids has at most.
 constexpr std::uint64_t id_code_bytes_max(std::uint64_t ids) noexcept {
   return ids == 0 ? 0 : (id_width_words(ids) + ids + 1) * sizeof(std::uint64_t);

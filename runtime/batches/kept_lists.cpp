@@ -23,7 +23,9 @@ void kept_lists::keep(const list_name& name, std::uint32_t ids,
   const auto words = code.size() / sizeof(std::uint64_t);
   const auto bytes = list_bytes(code.size());
   const auto has_name = [&](const kept_list& list) { return list.name == name; };
-  if (bytes > bytes_max_ || std::any_of(lists_.rbegin(), lists_.rend(), has_name)) return;
+  if (code.empty() || bytes > bytes_max_ ||
+      std::any_of(lists_.rbegin(), lists_.rend(), has_name))
+    return;
   while (bytes_ + bytes > bytes_max_) forget_oldest();
   auto begin = find_room(words);
   for (; !begin; begin = find_room(words)) {

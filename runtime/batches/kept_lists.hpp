@@ -23,8 +23,8 @@ class kept_lists {
   // Returns the code of the list of so many ids that has this name, until the next keep().
   std::optional<std::span<const std::byte>> find(const list_name& name,
                                                  std::uint32_t ids) const;
-  // Keeps a list, unless it is larger than all that may be kept. `code`: whole words, of so
-  // many ids, checked.
+  // Keeps a list, unless it is larger than all that may be kept, or has no ids: then nobody
+  // names it. `code`: whole words, of so many ids, checked.
   void keep(const list_name& name, std::uint32_t ids, std::span<const std::byte> code);
   void clear();
 
