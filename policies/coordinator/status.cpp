@@ -43,8 +43,11 @@ void sum_up(const job_record& job, job_status& shown) {
   }
   shown.clock_slowest = slowest;
   shown.loss = losses / stay;
-  // Reports are some milliseconds old, each by another amount. While all run, the fastest could
-  // not be where it is had the others not come within the policy's reach.
+}
+
+// Reports are some milliseconds old, each by another amount. While all run, the fastest could
+// not be where it is had the others not come within the policy's reach.
+void bring_within_reach(const job_record& job, job_status& shown) {
   const bool any_finished =
       std::any_of(job.workers.begin(), job.workers.end(),
                   [](const worker_state& worker) { return worker.finished && !worker.absent; });
@@ -52,6 +55,9 @@ void sum_up(const job_record& job, job_status& shown) {
   constexpr auto reach = limits::clocks_in_flight_max;
   if (shown.clock_fastest > reach)
     shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
+  for (auto& member : shown.members)
+    if (!job.workers[member.rank].absent)
+      member.clock = std::max(member.clock, shown.clock_slowest);
 }
 
 void add_replicas(const coordination::coordinator_state& state, std::uint32_t shard,
@@ -126,6 +132,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
       shown.seconds =
           static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
     sum_up(job, shown);
+    bring_within_reach(job, shown);
   }
   all.shards = state_.shards;
   for (std::uint32_t shard = 0; shard < state_.shards.size(); ++shard)

@@ -137,7 +137,7 @@ function drawWorkers() {
   const isLive = job?.state === "running";
   const total = isLive ? workers.length : Math.max(run.series?.workersCount ?? 0, workers.length);
   drawBars(charts.bars, workers, total, isLive);
-  drawTable(workers, lateRanks(), total);
+  drawTable(workers, lateRanks(), total, isLive);
   drawStaleness(charts.staleness, job);
   drawShards(job, new Set(run.reasons.find((reason) => reason.job === run.chosen)?.shards ?? []));
 }

@@ -22,6 +22,9 @@ export function workersOf(job, series) {
   }));
 }
 
+// Which time it is that figures are of.
+const span = (isLive) => (isLive ? "the last five seconds" : "means over the run");
+
 const lateness = (worker) => worker.lateMs ?? 0;
 const byLateness = (workers) => [...workers].sort((a, b) => lateness(b) - lateness(a) || a.rank - b.rank);
 const byRank = (workers) => [...workers].sort((a, b) => a.rank - b.rank);
@@ -48,7 +51,7 @@ export function drawBars(chart, workers, total, isLive) {
   chart.show(labels, bars, slowest === undefined ? "no workers yet"
     : `computes, calls and waits of ${rows.length} rows; worker ${slowest.rank} waits ${percent(slowest.waits)} of its time`);
   byId("bars-note").textContent = workers.length === 0 ? "" :
-    `shares of each worker's time, ${isLive ? "the last five seconds" : "means over the run"}` +
+    `shares of each worker's time, ${span(isLive)}` +
     (total > shown.length ? `; the ${shown.length} whose pushes come last, of ${total}` : "");
 }
 
@@ -60,7 +63,7 @@ const COLUMNS = [
   ["process", (worker) => brief(worker.incarnation)],
 ];
 
-export function drawTable(workers, late, total) {
+export function drawTable(workers, late, total, isLive) {
   const all = byId("all-workers").checked;
   const shown = all ? byRank(workers) : select(workers, ROWS);
   const head = element("tr", {}, ...COLUMNS.map(([name]) => element("th", {scope: "col", textContent: name})));
@@ -68,6 +71,6 @@ export function drawTable(workers, late, total) {
     ...COLUMNS.map(([name, cell]) => element(name === "rank" ? "th" : "td",
       name === "rank" ? {scope: "row", textContent: `${late.has(worker.rank) ? "▲ " : ""}${cell(worker)}`} : {textContent: cell(worker)}))));
   byId("workers").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
-  byId("workers-note").textContent = total > shown.length
-    ? `${shown.length} of ${total}: those whose pushes come last and latest` : "";
+  byId("workers-note").textContent = workers.length === 0 ? "" : span(isLive) +
+    (total > shown.length ? `; ${shown.length} of ${total}: those whose pushes come last and latest` : "");
 }

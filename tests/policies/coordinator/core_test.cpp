@@ -157,6 +157,23 @@ TEST_F(coordinator_core_test, attaching_with_another_shape_or_options_is_refused
   EXPECT_EQ(only_answer().result.code(), errc::invalid_argument);
 }
 
+// Reports of bsp workers are of other moments: nobody is shown where it cannot be.
+TEST_F(coordinator_core_test, nobody_is_shown_further_behind_than_the_policy_allows) {
+  join_shards();
+  for (std::uint32_t rank : {0u, 1u}) {
+    core.worker_joined(1, {.job = "j", .rank = rank, .incarnation = 1, .address = "w"},
+                       20 + rank, out);
+    answer_calls();
+  }
+  core.progress(1, "j", 0, {.clock = 50}, out);
+  core.progress(1, "j", 1, {.clock = 30}, out);
+  const auto shown = core.status(2, 0).jobs[0];
+  EXPECT_EQ(shown.clock_slowest, 48u);
+  ASSERT_EQ(shown.members.size(), 2u);
+  EXPECT_EQ(shown.members[0].clock, 50u);
+  EXPECT_EQ(shown.members[1].clock, 48u);
+}
+
 TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
   join_shards();
   for (std::uint32_t rank : {0u, 1u}) {
