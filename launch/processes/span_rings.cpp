@@ -33,8 +33,10 @@ std::vector<policies::agent_reports::spans> span_rings::read(std::size_t each_ma
       if (spans.empty()) continue;
       const auto left_out = spans.size() - std::min(spans.size(), each_max);
       spans.erase(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(left_out));
-      all.push_back(
-          {.writer = of.writer, .incarnation = of.incarnation, .all = std::move(spans)});
+      all.push_back({.writer = of.writer,
+                     .incarnation = of.incarnation,
+                     .is_cut = left_out > 0 || of.ring.is_over(),
+                     .all = std::move(spans)});
     }
   return all;
 }

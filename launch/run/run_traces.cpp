@@ -51,6 +51,7 @@ void run_traces::add(const std::string& host, const policies::agent_reports::spa
   write(spans_line({.writer = spans.writer,
                     .incarnation = spans.incarnation,
                     .host = host,
+                    .is_cut = spans.is_cut,
                     .spans = spans.all}));
 }
 

@@ -10,7 +10,6 @@
 #include "launch/trace/shard_arrivals.hpp"
 #include "launch/trace/span_names.hpp"
 #include "launch/trace/traced_process.hpp"
-#include "launch/trace/write_trace.hpp"
 #include "policies/model/last_comer.hpp"
 
 namespace tidegate::launch {
@@ -105,10 +104,10 @@ class program_clocks {
     }
     ends_with_wait_ = span.kind == span_kind::wait && of.pushed_ns != 0;
   }
-  // A ring that is full has lost the begin of its first clock. The last one goes on, or is a
-  // pull at the end, unless it has pushed, and waited since.
+  // Where earlier spans are lost, so is the begin of the first clock. The last one goes on, or
+  // is a pull at the end, unless it has pushed, and waited since.
   void drop_ends() {
-    if (!all_.empty() && worker_.spans.size() >= spans_kept) all_.erase(all_.begin());
+    if (!all_.empty() && worker_.is_cut) all_.erase(all_.begin());
     if (!all_.empty() && !ends_with_wait_) all_.erase(std::prev(all_.end()));
   }
 

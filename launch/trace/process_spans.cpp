@@ -79,7 +79,10 @@ std::string spans_header(std::string_view cause, std::int64_t unix_ns,
 
 // Many numbers: written without a JSON value of each.
 std::string spans_line(const process_spans& of) {
-  json head{{"writer", of.writer}, {"incarnation", of.incarnation}, {"host", of.host}};
+  json head{{"writer", of.writer},
+            {"incarnation", of.incarnation},
+            {"host", of.host},
+            {"cut", of.is_cut}};
   auto line = head.dump(-1, ' ', false, json::error_handler_t::replace);
   line.back() = ',';
   line += "\"spans\":[";
@@ -123,7 +126,8 @@ runtime::expected<spans_file> read_spans(std::istream& from) {
     }
     process_spans of{.writer = text_in(line, "writer", ""),
                      .incarnation = static_cast<std::uint32_t>(count_in(line, "incarnation")),
-                     .host = text_in(line, "host", "")};
+                     .host = text_in(line, "host", ""),
+                     .is_cut = flag_in(line, "cut")};
     if (of.writer.empty() || !add_spans(list_in(line, "spans"), file.unix_ns, of.spans))
       return bad("it holds no spans of a process");
     file.processes.push_back(std::move(of));

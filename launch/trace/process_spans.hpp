@@ -18,13 +18,14 @@ struct process_spans {
   std::string writer;  // as its log is named: "worker-mlp-3"
   std::uint32_t incarnation = 1;
   std::string host = {};                        // empty: the launcher's
+  bool is_cut = false;                          // earlier ones are not here
   std::vector<runtime::trace_span> spans = {};  // times in nanoseconds since 1970
 
   friend bool operator==(const process_spans&, const process_spans&) = default;
 };
 
 // A file begins with a line of its own. `cause`: why it was written, as people read it.
-inline constexpr std::uint32_t spans_version = 2;
+inline constexpr std::uint32_t spans_version = 3;
 // `staleness`: of each job whose policy has one, how far a pull may be behind, in clocks.
 using job_staleness = std::map<std::string, std::uint64_t>;
 std::string spans_header(std::string_view cause, std::int64_t unix_ns,

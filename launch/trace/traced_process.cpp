@@ -14,6 +14,13 @@ using runtime::trace_span;
 
 namespace {
 
+bool begins_before(const std::vector<trace_span>& some, const std::vector<trace_span>& others) {
+  const auto first = [](const std::vector<trace_span>& of) {
+    return std::ranges::min(of, {}, &trace_span::begin_ns).begin_ns;
+  };
+  return !some.empty() && first(some) < first(others);
+}
+
 // Waits have the clock of the call before them.
 void add_clocks_of_waits(std::vector<trace_span>& spans) {
   const auto first = std::ranges::find(spans, span_kind::call, &trace_span::kind);
@@ -34,6 +41,8 @@ std::vector<traced_process> traced_processes(const std::vector<process_spans>& a
     into.incarnation = of.incarnation;
     into.title = of.writer + (of.incarnation > 1 ? "/" + std::to_string(of.incarnation) : "") +
                  (of.host.empty() ? "" : " on " + of.host);
+    // A piece that reaches further back says what is before all of them.
+    if (into.spans.empty() || begins_before(of.spans, into.spans)) into.is_cut = of.is_cut;
     into.spans.insert(into.spans.end(), of.spans.begin(), of.spans.end());
   }
   std::vector<traced_process> processes;

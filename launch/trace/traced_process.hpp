@@ -16,6 +16,7 @@ struct traced_process {
   std::string title;
   std::string writer;
   std::uint32_t incarnation = 1;
+  bool is_cut = false;  // earlier spans are not here
   std::vector<runtime::trace_span> spans;
 };
 

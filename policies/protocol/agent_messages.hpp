@@ -187,6 +187,7 @@ struct spans {
   std::uint32_t number = 0;  // of the question
   std::string writer;        // as its log is named; empty: there is no more
   std::uint32_t incarnation = 1;
+  bool is_cut = false;                        // earlier ones are not here
   std::vector<runtime::trace_span> all = {};  // times in nanoseconds since 1970
 };
 // For the events of the run.

@@ -12,7 +12,7 @@ namespace tidegate::policies {
 
 // The version of the messages of the control plane (actors/control/messages.hpp) and the
 // handshake before them. It rises when any of them changes.
-inline constexpr unsigned control_version = 26;
+inline constexpr unsigned control_version = 27;
 
 // The launcher sets this variable of each process to protocol_text().
 inline constexpr const char* protocol_variable = "TIDEGATE_PROTOCOL";

@@ -105,6 +105,10 @@ void span_ring::note_clocks() noexcept {
   write(last, now);
 }
 
+bool span_ring::is_over() const noexcept {
+  return page_->next.load(std::memory_order_relaxed) > slots;
+}
+
 // What a process has written may be anything: nothing here overflows, and what cannot be is
 // left out.
 std::vector<trace_span> span_ring::read() const {

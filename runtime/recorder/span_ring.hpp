@@ -44,6 +44,9 @@ class span_ring {
   // calling process counts them. What is being written meanwhile is left out. Any process of
   // this host.
   std::vector<trace_span> read() const;
+  // Returns true if more has been noted than it holds, so that the oldest is lost. Any process
+  // of this host.
+  bool is_over() const noexcept;
 
  private:
   struct slot {

@@ -6,7 +6,6 @@
 
 #include "launch/trace/clock_text.hpp"
 #include "launch/trace/span_names.hpp"
-#include "launch/trace/write_trace.hpp"
 #include "runtime/base/frame_header.hpp"
 #include "tests/launch/trace/noted_span.hpp"
 
@@ -77,19 +76,32 @@ TEST(clock_records, say_where_the_time_went_and_who_came_last) {
   EXPECT_EQ(records[1].last_shard(), 1U);
 }
 
-TEST(clock_records, of_a_clock_whose_begin_a_full_ring_has_lost_are_left_out) {
+TEST(clock_records, of_a_clock_whose_begin_is_lost_are_left_out) {
   auto all = cluster();
   // The oldest that is left is a wait.
   auto& spans = all[1].spans;
   spans.erase(spans.begin());
-  while (spans.size() < spans_kept)
-    spans.insert(
-        spans.begin(),
-        {.begin_ns = start + 380 * ms, .end_ns = start + 380 * ms, .kind = span_kind::wait});
+  spans.insert(
+      spans.begin(),
+      {.begin_ns = start + 380 * ms, .end_ns = start + 380 * ms, .kind = span_kind::wait});
+  all[1].is_cut = true;
   const auto records = clock_records(all, staleness, {});
   ASSERT_EQ(records.size(), 3U);
   EXPECT_EQ(records[0].workers.count(1) + records[1].workers.count(1), 0U);
   EXPECT_EQ(records[2].workers.at(1).late_ns, 48U * ms) << "its job is known by its calls";
+}
+
+// Lines of a file come in any order.
+TEST(clock_records, of_the_first_clock_are_there_if_the_earliest_piece_is_whole) {
+  auto all = cluster();
+  auto later = all[1];
+  later.spans.erase(later.spans.begin(), later.spans.begin() + 4);
+  later.is_cut = true;
+  all[1].spans.resize(4);
+  all.insert(all.begin(), later);
+  EXPECT_EQ(clock_records(all, staleness, {}).front().workers.count(1), 1U);
+  all[2].is_cut = true;
+  EXPECT_EQ(clock_records(all, staleness, {}).front().workers.count(1), 0U);
 }
 
 // A program that has computed waits for 20 ms until its push has room.

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <sstream>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@ process_spans worker() {
   return {.writer = "worker-a \"b\"-3",
           .incarnation = 2,
           .host = "blue",
+          .is_cut = true,
           .spans = {{.begin_ns = 1'700'000'000'000'000'001,
                      .end_ns = 1'700'000'000'000'000'002,
                      .job = std::numeric_limits<std::uint64_t>::max(),
@@ -70,7 +72,7 @@ TEST(process_spans, of_another_file_are_refused) {
   EXPECT_EQ(problem(""), "the file is empty");
   EXPECT_EQ(problem("{\"a\":1}\n"), "line 1: this is no file of spans");
   EXPECT_EQ(problem("{\"tidegate_spans\":9}\n"),
-            "line 1: it is of version 9; this Tidegate reads 2");
+            "line 1: it is of version 9; this Tidegate reads " + std::to_string(spans_version));
   for (const auto* line : {"", "[]", "{\"writer\":\"a\",\"spans\":[[1]]}",
                            "{\"writer\":\"a\",\"spans\":[[1,2,3,4,5,6,7,8,9,10,11,\"x\"]]}",
                            "{\"spans\":[]}", "{\"writer\":\"a\",\"spans\":[1"})

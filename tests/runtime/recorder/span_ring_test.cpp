@@ -58,8 +58,11 @@ TEST(span_ring, keeps_the_last) {
   auto ring = span_ring::make(token);
   ASSERT_TRUE(ring);
   ring->note_clocks();
-  for (std::uint64_t clock = 0; clock < span_ring::slots + 10; ++clock)
+  for (std::uint64_t clock = 0; clock < span_ring::slots; ++clock) ring->add(span_of(clock));
+  EXPECT_FALSE(ring->is_over());
+  for (std::uint64_t clock = span_ring::slots; clock < span_ring::slots + 10; ++clock)
     ring->add(span_of(clock));
+  EXPECT_TRUE(ring->is_over());
   const auto spans = ring->read();
   ASSERT_EQ(spans.size(), span_ring::slots);
   EXPECT_EQ(spans.front().clock, 10U);
