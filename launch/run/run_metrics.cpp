@@ -59,10 +59,11 @@ json replica_json(const policies::replica_rates& rates) {
   return replica;
 }
 
-json worker_json(const policies::worker_status& worker, const policies::worker_rates& rates) {
+json worker_json(const policies::job_status& job, const policies::worker_status& worker,
+                 const policies::worker_rates& rates) {
   json of{{"rank", worker.rank},
           {"incarnation", worker.incarnation},
-          {"clock", worker.clock},
+          {"clock", shown_clock(job, worker)},
           {"clocks_per_second", rounded(rates.clocks_per_second, 1e2)},
           {"samples_per_second", rounded(rates.samples_per_second, 10)},
           {"seconds", rounded(rates.seconds, 1e3)},
@@ -119,7 +120,7 @@ std::string metrics_line(std::int64_t unix_ns, std::uint32_t epoch,
   }
   line["workers"] = json::array();
   for (std::size_t i = 0; i < rates.workers.size(); ++i)
-    line["workers"].push_back(worker_json(job.members[i], rates.workers[i]));
+    line["workers"].push_back(worker_json(job, job.members[i], rates.workers[i]));
   line["shards"] = json::array();
   for (const auto& shard : rates.shards) line["shards"].push_back(shard_json(shard));
   if (!rates.replicas.empty()) line["replicas"] = json::array();

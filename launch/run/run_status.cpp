@@ -17,12 +17,13 @@ namespace {
 using json = nlohmann::ordered_json;
 using row = std::vector<std::string>;
 
-json member_json(const policies::worker_status& worker, const policies::worker_rates& rates) {
+json member_json(const policies::job_status& job, const policies::worker_status& worker,
+                 const policies::worker_rates& rates) {
   return {{"rank", worker.rank},
           {"incarnation", worker.incarnation},
           {"joined", worker.joined},
           {"finished", worker.finished},
-          {"clock", worker.clock},
+          {"clock", shown_clock(job, worker)},
           {"samples", worker.samples},
           {"clocks_per_second", finite_json(rates.clocks_per_second)},
           {"samples_per_second", finite_json(rates.samples_per_second)},
@@ -75,9 +76,9 @@ json live_json(const run_view::job& of) {
                          {"samples_per_second", finite_json(of.rates.samples_per_second)}};
   all["members"] = json::array();
   for (std::size_t i = 0; i < job.members.size(); ++i)
-    all["members"].push_back(member_json(job.members[i], i < of.rates.workers.size()
-                                                             ? of.rates.workers[i]
-                                                             : policies::worker_rates()));
+    all["members"].push_back(member_json(
+        job, job.members[i],
+        i < of.rates.workers.size() ? of.rates.workers[i] : policies::worker_rates()));
   all["shards"] = json::array();
   for (const auto& shard : of.rates.shards) all["shards"].push_back(shard_now_json(shard));
   all["replicas"] = json::array();

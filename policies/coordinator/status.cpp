@@ -13,10 +13,29 @@ namespace limits = runtime::limits;
 namespace {
 
 using coordination::job_record;
-using coordination::worker_state;
+
+// Returns the clock of the slowest worker. Reports are some milliseconds old, each by another
+// amount: the fastest could not be where it is had the others, that run, not come within the
+// policy's reach.
+std::uint64_t slowest_clock(const job_record& job) {
+  constexpr auto reach = limits::clocks_in_flight_max;
+  auto of_running = clock_vector::infinity, of_finished = clock_vector::infinity;
+  std::uint64_t fastest = 0;
+  for (const auto& worker : job.workers) {
+    if (worker.absent) continue;
+    auto& slowest = worker.finished ? of_finished : of_running;
+    slowest = std::min(slowest, worker.last.clock);
+    // Of a worker that joins nothing is known but where it will begin.
+    if (worker.last.times.elapsed_ns > 0) fastest = std::max(fastest, worker.last.clock);
+  }
+  const bool is_bound = traits_of(job.spec.consistency.kind).has_exact_versions;
+  if (is_bound && of_running != clock_vector::infinity && fastest > reach)
+    of_running = std::max(of_running, fastest - reach);
+  return std::min(of_running, of_finished);
+}
 
 void sum_up(const job_record& job, job_status& shown) {
-  auto slowest = clock_vector::infinity;
+  auto slowest = clock_vector::infinity;  // as reported
   double losses = 0;
   double stay = 0;
   for (const auto& worker : job.workers) {
@@ -41,23 +60,8 @@ void sum_up(const job_record& job, job_status& shown) {
     shown.payload_bytes_copied +=
         worker.payload_bytes_copied + worker.last.payload_bytes_copied;
   }
-  shown.clock_slowest = slowest;
+  shown.clock_slowest = slowest_clock(job);
   shown.loss = losses / stay;
-}
-
-// Reports are some milliseconds old, each by another amount. While all run, the fastest could
-// not be where it is had the others not come within the policy's reach.
-void bring_within_reach(const job_record& job, job_status& shown) {
-  const bool any_finished =
-      std::any_of(job.workers.begin(), job.workers.end(),
-                  [](const worker_state& worker) { return worker.finished && !worker.absent; });
-  if (!traits_of(job.spec.consistency.kind).has_exact_versions || any_finished) return;
-  constexpr auto reach = limits::clocks_in_flight_max;
-  if (shown.clock_fastest > reach)
-    shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
-  for (auto& member : shown.members)
-    if (!job.workers[member.rank].absent)
-      member.clock = std::max(member.clock, shown.clock_slowest);
 }
 
 void add_replicas(const coordination::coordinator_state& state, std::uint32_t shard,
@@ -132,7 +136,6 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
       shown.seconds =
           static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
     sum_up(job, shown);
-    bring_within_reach(job, shown);
   }
   all.shards = state_.shards;
   for (std::uint32_t shard = 0; shard < state_.shards.size(); ++shard)

@@ -1,6 +1,7 @@
 // What the coordinator knows of a cluster, as the launcher shows it. Plain values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -71,6 +72,13 @@ struct job_status {
   // come between, nothing.
   std::vector<std::uint64_t> waited_ns;
 };
+
+// Returns the clock at which a worker of the job is shown: where it runs it is not behind the
+// slowest, whatever its last report says.
+inline std::uint64_t shown_clock(const job_status& job, const worker_status& worker) noexcept {
+  const bool runs = worker.joined && !worker.finished;
+  return runs ? std::max(worker.clock, job.clock_slowest) : worker.clock;
+}
 
 // One line of events.jsonl that the coordinator saw.
 // What an event is about, as far as it is about that, for programs that read events.jsonl.

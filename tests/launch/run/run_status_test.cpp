@@ -49,6 +49,20 @@ run_view two_jobs() {
           .waits = {{.waiter = "job mlp", .awaited = "worker-mlp-2", .seconds = 3}}};
 }
 
+// Reports of workers are of other moments.
+TEST(status_line, shows_no_worker_that_runs_behind_the_slowest) {
+  auto run = two_jobs();
+  run.jobs[0].status.members = {{.rank = 0, .joined = true, .clock = 24},
+                                {.rank = 1, .joined = true, .clock = 7},
+                                {.rank = 2, .joined = false, .clock = 8},
+                                {.rank = 3, .joined = true, .finished = true, .clock = 9}};
+  const auto members = nlohmann::json::parse(status_line(run))["jobs"][0]["members"];
+  EXPECT_EQ(members[0]["clock"], 24);
+  EXPECT_EQ(members[1]["clock"], 22);
+  EXPECT_EQ(members[2]["clock"], 8) << "its process is not there";
+  EXPECT_EQ(members[3]["clock"], 9);
+}
+
 TEST(status_line, is_one_line_of_json) {
   auto run = two_jobs();
   run.jobs[1].status.failure = "two\nlines \xff";
