@@ -156,8 +156,7 @@ void segment::prepare(std::size_t offset, std::size_t bytes) const noexcept {
     const bool whole = at >= first && at + huge_page_bytes <= end;
     auto* page = data_ + at;
     if (whole) {
-      // Atomic: writes nothing, and nobody else's write is lost.
-      __atomic_fetch_or(reinterpret_cast<unsigned char*>(page), 0, __ATOMIC_RELAXED);
+      ::madvise(page, page_bytes, advice_populate_write);
       if (::madvise(page, huge_page_bytes, advice_collapse) == 0) continue;
     }
     const auto from = std::max(at, first);

@@ -27,14 +27,15 @@ page_maker::~page_maker() {
   if (thread_.joinable()) thread_.join();
 }
 
-// With the lock.
+// The caller holds the mutex.
 bool page_maker::start() {
-  if (thread_.joinable()) return true;
+  if (thread_.joinable() || has_failed_) return !has_failed_;
   try {
     thread_ = start_service_thread([this] { run(); });
   } catch (const std::system_error& error) {
     log::warn(std::string("pages of tables are made when they are needed: no thread: ") +
               error.what());
+    has_failed_ = true;
     return false;
   }
   return true;
@@ -44,7 +45,7 @@ bool page_maker::ask(const std::shared_ptr<const segment>& memory, std::uint64_t
                      std::uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    if (put_ - taken_ == asked_max || !start()) return false;
+    if (put_ - done_ == asked_max || !start()) return false;
     asked_[put_++ % asked_max] = {.memory = memory, .offset = offset, .bytes = bytes};
   }
   changed_.notify_all();

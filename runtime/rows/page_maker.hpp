@@ -1,8 +1,9 @@
 // A thread that makes pages of growing tables before they are needed: a huge page takes the
 // kernel from 0.3 to some 10 ms, in which a shard's own thread would answer nobody. What it has
-// not made in time appears when it is touched, page by page.
+// been asked for and has not made in time appears when it is touched, page by page.
 //
-// The tables of a process share it, and it ends with the last of them. Any thread.
+// The tables of a process share it, and it ends with the last of them. It runs where the thread
+// may that asks first: on a core of its own where the process has one. Any thread.
 #pragma once
 
 #include <array>
@@ -27,15 +28,16 @@ class page_maker {
   page_maker(const page_maker&) = delete;
   page_maker& operator=(const page_maker&) = delete;
 
-  // Has the pages of [offset, offset + bytes) made, and not where the memory is let go before.
-  // Returns false if too much is asked for already, or no thread can be had: then nothing is
+  // Has the pages of [offset, offset + bytes) made soon, unless the memory is gone by then.
+  // Returns false if it has too much to do already, or no thread can be had: then nothing is
   // done. Allocates nothing after the first time.
   bool ask(const std::shared_ptr<const segment>& memory, std::uint64_t offset,
            std::uint64_t bytes);
   // Blocks until all that was asked for is made. For tests.
   void wait();
 
-  static constexpr std::size_t asked_max = 1024;
+  // So that what was asked for is made within some tenths of a second.
+  static constexpr std::size_t asked_max = 32;
 
  private:
   struct pages {
@@ -49,12 +51,14 @@ class page_maker {
 
   std::mutex mutex_;  // guards all of the below; not held while pages are made
   std::condition_variable changed_;
-  std::array<pages, asked_max> asked_;  // a ring
+  // The ring has what was put and not taken; numbers count from the first that was asked for.
+  std::array<pages, asked_max> asked_;
   std::uint64_t taken_ = 0;
   std::uint64_t put_ = 0;
   std::uint64_t done_ = 0;
   bool ends_ = false;
-  std::thread thread_;  // begins with the first
+  bool has_failed_ = false;  // no thread could be had
+  std::thread thread_;       // starts when it is asked first
 };
 
 }  // namespace tidegate::runtime::rows

@@ -1,9 +1,9 @@
-// Makes the pages of an array that grows before it is touched: a huge page at a time, which
-// takes less time than first touch of its small pages does. An array that is smaller than one
-// grows in powers of two, so that a small table takes little. Pages that take the kernel long
-// are asked of another thread (page_maker.hpp), well before they are needed; arrays that grow
-// alike have leads of their own, and ask one after the other. Internal to this folder. One
-// thread.
+// Makes the pages of an array that grows before it is touched: a huge page at a time, as rows
+// come from anywhere in it and small pages would be missed more often. An array that is smaller
+// than one grows in powers of two, so that a small table takes little. Pages that take the
+// kernel long are asked of another thread (page_maker.hpp), well before they are needed; arrays
+// that grow alike have leads of their own, and ask one after the other. Internal to this
+// folder. One thread.
 #pragma once
 
 #include <algorithm>
@@ -48,10 +48,10 @@ class pages_ahead {
  private:
   static constexpr std::uint64_t page_bytes = 4096;
   static constexpr std::uint64_t least_bytes = 16 * page_bytes;
-  // Fewer are made sooner than asked for.
+  // To have fewer made takes longer than to make them.
   static constexpr std::uint64_t asked_least = 512U << 10U;
 
-  // How many bytes are made next, where pages below this offset are wanted.
+  // Returns how many bytes are made next, where pages below this offset are wanted.
   std::uint64_t next_bytes(std::uint64_t offset) const noexcept {
     const auto has = ready_ - begin_;
     const auto wanted = std::bit_ceil(std::max(offset - begin_, least_bytes));

@@ -58,8 +58,8 @@ struct row_table_options {
   // Of a row, in the order of its columns, in place of the optimizer and initial values above;
   // at most limits::row_segments_max. None: all columns are one.
   std::vector<row_segment> segments = {};
-  // How far its pages are made ahead, in [0, 1): tables that grow alike have others, so that
-  // they do not all wait for the kernel at the same time.
+  // How far its pages are asked for ahead, in [0, 1): tables that grow alike have others, so
+  // that they do not all ask at the same time (pages_ahead.hpp).
   double page_lead = 0;
   // Where values and states lie in a file: the memory that they share with other parts. Null:
   // all is in memory.
@@ -125,8 +125,8 @@ class row_table {
 
   // Gives the descriptor of its memory back: nobody else can map it any more.
   void hide() noexcept { memory_->hide(); }
-  // Makes the pages that so many more rows need, so that making these rows does not wait for
-  // them: some 0.3 ms for each 2 MiB. For an owner that has nothing else to do.
+  // Makes the pages that so many more rows need, but for those that were asked of another
+  // thread before: 0.3 to some 10 ms for each 2 MiB. For an owner that has nothing else to do.
   void prepare(std::uint64_t rows);
 
   // Valid as long as the table, and where it is moved to.

@@ -20,9 +20,9 @@ std::size_t pages_there(const segment& memory, std::size_t bytes) {
 }
 
 std::shared_ptr<segment> memory_of(std::size_t bytes) {
-  auto made = segment::create("pages", bytes);
-  EXPECT_TRUE(made);
-  return std::make_shared<segment>(std::move(*made));
+  auto memory = segment::create("pages", bytes);
+  EXPECT_TRUE(memory);
+  return std::make_shared<segment>(std::move(*memory));
 }
 
 // Arrays that grow alike ask for a huge page one after the other.
@@ -47,24 +47,42 @@ TEST(pages_ahead, are_made_as_early_as_their_lead_says) {
 // As where a table is restored.
 TEST(pages_ahead, that_nobody_has_asked_for_are_there_at_once) {
   constexpr std::uint64_t bytes = 32U << 20U;
+  constexpr std::uint64_t end = 15U << 20U;
   const auto memory = memory_of(bytes);
   rows::page_maker maker;
-  rows::pages_ahead pages(0, bytes, 0.5);
-  pages.reach(memory, 13U << 20U, maker);
-  EXPECT_GE(pages_there(*memory, bytes) * 4096, 13U << 20U);
-  pages.reach(memory, bytes + 1, maker);
-  EXPECT_EQ(pages_there(*memory, bytes) * 4096, bytes) << "and none beyond the end";
+  rows::pages_ahead pages(0, end, 0.5);
+  pages.reach(memory, 9U << 20U, maker);
+  EXPECT_GE(pages_there(*memory, bytes) * 4096, 9U << 20U);
+  pages.reach(memory, bytes, maker);
+  maker.wait();  // for what was asked for by the way
+  EXPECT_GE(pages_there(*memory, bytes) * 4096, end);
+  EXPECT_LE(pages_there(*memory, bytes) * 4096, end + segment::huge_page_bytes);
 }
 
+// Who asks goes on at once, and lets memory go that nobody needs any more.
 TEST(page_maker, leaves_memory_alone_that_was_let_go) {
+  constexpr std::uint64_t bytes = 512U << 20U;  // a tenth of a second, and more
   rows::page_maker maker;
+  const auto first = memory_of(bytes);
   auto memory = memory_of(4U << 20U);
   const auto name = memory->name();
-  for (std::size_t i = 0; i < rows::page_maker::asked_max / 2; ++i)
-    ASSERT_TRUE(maker.ask(memory, 0, 2U << 20U));
+  ASSERT_TRUE(maker.ask(first, 0, bytes));
+  ASSERT_TRUE(maker.ask(memory, 0, 4U << 20U));
+  EXPECT_LT(pages_there(*first, bytes) * 4096, bytes);
   memory.reset();
-  maker.wait();
   EXPECT_TRUE(is_gone(name));
+  maker.wait();
+  EXPECT_EQ(pages_there(*first, bytes) * 4096, bytes);
+}
+
+TEST(page_maker, takes_no_more_than_it_makes_soon) {
+  rows::page_maker maker;
+  const auto memory = memory_of(256U << 20U);
+  std::size_t taken = 0;
+  while (taken <= rows::page_maker::asked_max && maker.ask(memory, 0, memory->size())) ++taken;
+  EXPECT_EQ(taken, rows::page_maker::asked_max);
+  maker.wait();
+  EXPECT_TRUE(maker.ask(memory, 0, 4096));
 }
 
 TEST(page_maker, is_shared_by_a_process_and_ends_with_the_last_that_has_it) {
