@@ -1,6 +1,5 @@
 #include "runtime/batches/coded_rows.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -38,6 +37,7 @@ coded_forms id_coder::encode_batch(std::span<std::byte> room, std::span<std::byt
                                    std::uint64_t key) {
   const auto header = header_in<row_batch_header>(batch);
   const auto ids = checked_row_batch(batch, header.dim).ids;
+  TIDEGATE_ASSERT(!ids.empty(), "a batch that has rows");
   coded_batch_header named{.rows = header.rows, .dim = header.dim, .name = name_list(ids, key)};
   words_.resize(id_code_bytes_max(ids.size()) / sizeof(std::uint64_t));
   const auto bytes = encode_ids(ids, std::as_writable_bytes(std::span(words_)));
@@ -48,7 +48,7 @@ coded_forms id_coder::encode_batch(std::span<std::byte> room, std::span<std::byt
                           .with_name = room.last(line + values),
                           .name = named.name,
                           .code_bytes = bytes};
-  std::copy_n(std::as_bytes(std::span(words_)).begin(), bytes, forms.with_list.begin() + line);
+  std::memcpy(forms.with_list.data() + line, words_.data(), bytes);
   write_line(forms.with_name, named);
   named.code_bytes = static_cast<std::uint32_t>(bytes);
   write_line(forms.with_list, named);

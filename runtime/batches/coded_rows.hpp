@@ -69,8 +69,8 @@ struct coded_forms {
 class id_coder {
  public:
   // Turns a batch into a coded one with the same values. `room`: ends where the batch ends, and
-  // begins batch_front_bytes_max() before its values. `batch`: as checked_row_batch() takes it;
-  // its ids are overwritten. `key`: of names.
+  // begins batch_front_bytes_max() before its values. `batch`: as checked_row_batch() takes it,
+  // with rows (asserted); its ids are overwritten. `key`: of names.
   coded_forms encode_batch(std::span<std::byte> room, std::span<std::byte> batch,
                            std::uint64_t key);
   // Writes the coded forms of a request of certain rows. `into`: coded_request_bytes_max(ids),

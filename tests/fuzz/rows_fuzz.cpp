@@ -62,7 +62,7 @@ void check_ids(std::span<const std::uint64_t> ids) {
   TIDEGATE_ASSERT(std::equal(ids.begin(), ids.end(), again.begin()), "as the same ids");
 }
 
-void try_batch(bytes memory, std::uint32_t dim) {
+void try_batch(bytes memory, std::uint32_t dim, kept_lists& kept) {
   const auto batch = read_row_batch(memory, dim);
   if (!batch) return;
   TIDEGATE_ASSERT(batch->values.size() == batch->ids.size() * dim, "values of each row");
@@ -93,7 +93,15 @@ void try_batch(bytes memory, std::uint32_t dim) {
   TIDEGATE_ASSERT(std::memcmp(forms.with_list.data() + coded->values_at, batch->values.data(),
                               batch->values.size_bytes()) == 0,
                   "and the same values");
-  TIDEGATE_ASSERT(read_coded_batch(forms.with_name, dim).has_value(), "likewise with a name");
+
+  // The list is found under its name when it has come once.
+  const auto named = read_coded_batch(forms.with_name, dim);
+  TIDEGATE_ASSERT(named && named->list.is_named(), "a list that is named reads");
+  kept.keep(coded->list.name, rows, coded->list.code);
+  const auto found = kept.find(named->list.name, rows);
+  TIDEGATE_ASSERT(found && std::equal(found->begin(), found->end(), coded->list.code.begin(),
+                                      coded->list.code.end()),
+                  "what is kept is as it was");
 }
 
 void try_request(bytes memory) {
@@ -193,10 +201,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > choices) std::memcpy(memory.all().data(), data + choices, size - choices);
   if (form < 4) make_plausible(memory.all(), form, rows, dim);
   kept_lists kept(4096);
-  try_batch(memory.all(), dim);
+  try_batch(memory.all(), dim, kept);
   try_request(memory.all());
   try_coded(memory.all(), dim, kept);
-  try_coded(memory.all(), dim, kept);  // what is named is known now
   try_changes(memory.all(), rows, dim);
   try_lease(memory.all());
   return 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <malloc.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -40,6 +41,17 @@ std::vector<std::uint64_t> multiples(std::uint64_t factor, std::size_t count) {
   std::vector<std::uint64_t> ids(count);
   for (std::size_t i = 0; i < count; ++i) ids[i] = factor * (i + 1);
   return ids;
+}
+
+// Of a request of a line that claims to have a million ids.
+TEST(coded_rows, a_code_that_is_too_short_makes_no_room_for_its_ids) {
+  constexpr std::uint32_t claimed = 1'000'000;
+  const std::vector<std::uint64_t> code(id_code_bytes_min(claimed) / sizeof(std::uint64_t) - 1);
+  id_coder coder;
+  const auto large_before = ::mallinfo2().hblkhd;
+  EXPECT_FALSE(coder.decode(std::as_bytes(std::span(code)).first(64), claimed));
+  EXPECT_FALSE(coder.decode(std::as_bytes(std::span(code)), claimed));
+  EXPECT_EQ(::mallinfo2().hblkhd, large_before);
 }
 
 TEST(coded_rows, a_batch_keeps_its_ids_and_its_values_where_they_are) {

@@ -49,6 +49,12 @@ TEST(kept_lists, are_found_by_name_and_number_of_ids) {
   EXPECT_EQ(lists.bytes(), 0U);
 }
 
+TEST(kept_lists, keep_no_list_without_ids) {
+  kept_lists lists;
+  lists.keep(list_name{.low = 1, .high = 1}, 0, {});
+  EXPECT_EQ(lists.size(), 0U);
+}
+
 // Those that count together for no more than the bound, from the latest on, are there: all of
 // them but where the ring has its seam.
 TEST(kept_lists, the_oldest_go_first_and_memory_is_bounded) {
