@@ -134,7 +134,7 @@ function chosenJob() {
 function drawWorkers() {
   const job = chosenJob();
   const workers = workersOf(job, run.series);
-  const isLive = job?.state === "running";
+  const isLive = job?.state === "running" && job.members?.length > 0;
   const total = isLive ? workers.length : Math.max(run.series?.workersCount ?? 0, workers.length);
   drawBars(charts.bars, workers, total, isLive);
   drawTable(workers, lateRanks(), total, isLive);

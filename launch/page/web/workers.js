@@ -22,8 +22,8 @@ export function workersOf(job, series) {
   }));
 }
 
-// Which time it is that figures are of.
-const span = (isLive) => (isLive ? "the last five seconds" : "means over the run");
+// Returns the time that shares and rates are of.
+const period = (isLive) => (isLive ? "the last five seconds" : "means over the run");
 
 const lateness = (worker) => worker.lateMs ?? 0;
 const byLateness = (workers) => [...workers].sort((a, b) => lateness(b) - lateness(a) || a.rank - b.rank);
@@ -51,7 +51,7 @@ export function drawBars(chart, workers, total, isLive) {
   chart.show(labels, bars, slowest === undefined ? "no workers yet"
     : `computes, calls and waits of ${rows.length} rows; worker ${slowest.rank} waits ${percent(slowest.waits)} of its time`);
   byId("bars-note").textContent = workers.length === 0 ? "" :
-    `shares of each worker's time, ${span(isLive)}` +
+    `shares of each worker's time, ${period(isLive)}` +
     (total > shown.length ? `; the ${shown.length} whose pushes come last, of ${total}` : "");
 }
 
@@ -71,6 +71,6 @@ export function drawTable(workers, late, total, isLive) {
     ...COLUMNS.map(([name, cell]) => element(name === "rank" ? "th" : "td",
       name === "rank" ? {scope: "row", textContent: `${late.has(worker.rank) ? "▲ " : ""}${cell(worker)}`} : {textContent: cell(worker)}))));
   byId("workers").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
-  byId("workers-note").textContent = workers.length === 0 ? "" : span(isLive) +
+  byId("workers-note").textContent = workers.length === 0 ? "" : `shares and rates: ${period(isLive)}` +
     (total > shown.length ? `; ${shown.length} of ${total}: those whose pushes come last and latest` : "");
 }

@@ -29,6 +29,12 @@ TEST(core_contention, is_believed_for_longer_each_time_that_it_comes_again) {
   }
   EXPECT_EQ(believed, contention::believed_max);
 
+  // As late as that it still counts as the same.
+  now += contention::forgotten_after - std::chrono::microseconds(1);
+  core.yielded(now, now + 2 * contention::yield_long);
+  now += 2 * contention::yield_long + contention::believed_max;
+  EXPECT_TRUE(core.is_likely(now - std::chrono::microseconds(1)));
+
   // After a time without, a single long yield is believed for a moment again.
   now += contention::forgotten_after + 2 * contention::yield_long;
   core.yielded(now - 2 * contention::yield_long, now);

@@ -116,7 +116,10 @@ TEST(agent_text, reads_every_frame_as_it_was_written) {
 
 TEST(agent_text, has_spans_as_they_were) {
   const policies::agent_reports::spans sent{
-      .number = 3, .writer = "a", .is_cut = true, .all = {{.begin_ns = -1, .clock = 7, .detail = 9}, {}}};
+      .number = 3,
+      .writer = "a",
+      .is_cut = true,
+      .all = {{.begin_ns = -1, .clock = 7, .detail = 9}, {}}};
   const auto frame = parse_agent_frame(
       frame_text(agent_frame{1, agent_frame::report{.number = 1, .content = sent}}));
   ASSERT_TRUE(frame);
