@@ -43,6 +43,13 @@ class coordinator_core_test : public testing::Test {
     answer_calls();
     out.answers.clear();
   }
+  void join_workers(std::int64_t now) {
+    for (std::uint32_t rank : {0u, 1u}) {
+      core.worker_joined(now, {.job = "j", .rank = rank, .incarnation = 1, .address = "w"},
+                         20 + rank, out);
+      answer_calls();
+    }
+  }
   const coordinator_effects::answer& only_answer() {
     EXPECT_EQ(out.answers.size(), 1u);
     return out.answers.at(0);
@@ -160,11 +167,7 @@ TEST_F(coordinator_core_test, attaching_with_another_shape_or_options_is_refused
 // Reports are of other moments: no worker of bsp is shown where it cannot be.
 TEST_F(coordinator_core_test, the_slowest_is_not_shown_further_behind_than_the_policy_allows) {
   join_shards();
-  for (std::uint32_t rank : {0u, 1u}) {
-    core.worker_joined(1, {.job = "j", .rank = rank, .incarnation = 1, .address = "w"},
-                       20 + rank, out);
-    answer_calls();
-  }
+  join_workers(1);
   const auto slowest = [&] { return core.status(2, 0).jobs[0].clock_slowest; };
   core.progress(1, "j", 1, {.clock = 30, .times = {.elapsed_ns = 9}}, out);
   core.progress(1, "j", 0, {.clock = 50}, out);
@@ -179,12 +182,7 @@ TEST_F(coordinator_core_test, the_slowest_is_not_shown_further_behind_than_the_p
 
 TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
   join_shards();
-  for (std::uint32_t rank : {0u, 1u}) {
-    core.worker_joined(1'000'000'000,
-                       {.job = "j", .rank = rank, .incarnation = 1, .address = "w"}, 20 + rank,
-                       out);
-    answer_calls();
-  }
+  join_workers(1'000'000'000);
   core.progress(1, "j", 0,
                 {.clock = 5,
                  .clocks_total = 10,
@@ -238,11 +236,7 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
 // Found by simulation: it had finished before it died, and the others did while it was let in.
 TEST_F(coordinator_core_test, nobody_is_let_into_a_job_that_has_ended_meanwhile) {
   join_shards();
-  for (std::uint32_t rank : {0u, 1u}) {
-    core.worker_joined(1, {.job = "j", .rank = rank, .incarnation = 1, .address = "w"},
-                       20 + rank, out);
-    answer_calls();
-  }
+  join_workers(1);
   core.worker_finished(2, "j", 1, {}, "", out);
   out = {};
   core.worker_joined(3, {.job = "j", .rank = 1, .incarnation = 2, .address = "w"}, 30, out);
