@@ -60,15 +60,15 @@ void page_maker::wait() {
 void page_maker::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ends_ || taken_ != put_; });
+    changed_.wait(lock, [this] { return ends_ || done_ != put_; });
     if (ends_) return;
-    auto next = std::exchange(asked_[taken_++ % asked_max], {});
+    auto next = std::exchange(asked_[done_ % asked_max], {});
     lock.unlock();
     // The table may go meanwhile: then its memory goes here.
     if (const auto memory = next.memory.lock()) memory->prepare(next.offset, next.bytes);
     next = {};
     lock.lock();
-    done_ = taken_;
+    ++done_;
     changed_.notify_all();
   }
 }

@@ -51,11 +51,10 @@ class page_maker {
 
   std::mutex mutex_;  // guards all of the below; not held while pages are made
   std::condition_variable changed_;
-  // The ring has what was put and not taken; numbers count from the first that was asked for.
+  // The ring has what was put and not done, numbered from the first that was asked for.
   std::array<pages, asked_max> asked_;
-  std::uint64_t taken_ = 0;
-  std::uint64_t put_ = 0;
   std::uint64_t done_ = 0;
+  std::uint64_t put_ = 0;
   bool ends_ = false;
   bool has_failed_ = false;  // no thread could be had
   std::thread thread_;       // starts when it is asked first
