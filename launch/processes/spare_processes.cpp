@@ -109,7 +109,7 @@ void spare_processes::hear(spare& each, agent_turn& into) {
       policies::agent_reports::spare_ready{.spare = each.number, .can_copy = word->can_copy});
 }
 
-std::optional<std::string> spare_processes::end_of(const spare& each) {
+std::optional<std::string> spare_processes::end_of(spare& each) {
   const auto subject = "a spare of job " + each.job;
   if (each.process.pid <= 0)
     return each.is_over || each.channel.is_closed()

@@ -61,7 +61,7 @@ class spare_processes {
   spare* find(policies::spare_number number);
   static void end_process(spare& each);
   static void hear(spare& each, agent_turn& into);
-  static std::optional<std::string> end_of(const spare& each);
+  static std::optional<std::string> end_of(spare& each);
 
   std::vector<spare> spares_;
 };

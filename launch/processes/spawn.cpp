@@ -8,12 +8,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "launch/processes/pid_fd.hpp"
+#include "launch/processes/reaper.hpp"
+
 namespace tidegate::launch {
 
 namespace {
-
-// From <linux/wait.h>; glibc's idtype_t has it since 2.36 only.
-constexpr auto by_pid_fd = static_cast<idtype_t>(3);
 
 runtime::status failure(const std::string& subject, int why) {
   return {why == ENOENT ? runtime::errc::not_found : runtime::errc::io_error,
@@ -121,14 +121,14 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
   return spawned{pid, std::move(pid_fd)};
 }
 
-std::optional<process_result> reap(const spawned& process) {
+std::optional<process_result> reap(spawned& process) {
   siginfo_t info = {};
   const auto id = static_cast<id_t>(process.pid_fd.get());
   if (::waitid(by_pid_fd, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
     return {};
   // Before the pid is given back: until then the group cannot be anybody else's.
   ::kill(-process.pid, SIGKILL);
-  ::waitid(by_pid_fd, id, &info, WEXITED);
+  take_leave(process.pid, std::move(process.pid_fd));
   return process_result{info.si_code != CLD_EXITED, info.si_status};
 }
 
@@ -144,7 +144,7 @@ std::optional<spawned> adopted(pid_t pid) {
 void reap_strays(const std::function<bool(pid_t)>& is_known) {
   siginfo_t info = {};
   while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-         !is_known(info.si_pid)) {
+         !is_known(info.si_pid) && !is_leaving(info.si_pid)) {
     ::waitpid(info.si_pid, nullptr, 0);
     info = {};
   }

@@ -40,9 +40,10 @@ struct process_result {
 runtime::expected<spawned> spawn(const spawn_request& request);
 // Opens a process's log for appending; creates it. Errors: not_found, io_error.
 runtime::expected<runtime::unique_fd> open_log(const std::string& path);
-// Returns how the process has ended, if it has; its pid is given back then, and what it left
-// running in its group is killed.
-std::optional<process_result> reap(const spawned& process);
+// Returns how the process has ended, if it has; what it left running in its group is killed
+// then, and its pid is given back in the background (launch/processes/reaper.hpp). It has no
+// pidfd from then on, and is not asked again.
+std::optional<process_result> reap(spawned& process);
 // Returns the process with this pid, a child that was not started by spawn(); nothing where it
 // is no child of this process.
 std::optional<spawned> adopted(pid_t pid);

@@ -151,7 +151,10 @@ void host_contact::leave(std::int64_t now, host_effects& out) {
   start_at_ = never;
   if (may_order()) order(now, agent_orders::leave{}, out);
   if (options_.unreachable_ns > 0) end_at_ = now + options_.unreachable_ns;
-  if (!is_up() || connection_ == 0) end_by_force(out);
+  // An agent whose connection has broken comes back for the order: ended by force it would
+  // leave its folder behind.
+  const bool comes_back = options_.unreachable_ns > 0 || connection_ != 0;
+  if (!is_up() || !comes_back) end_by_force(out);
 }
 
 void host_contact::end_by_force(host_effects& out) {

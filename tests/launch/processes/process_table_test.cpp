@@ -1,9 +1,15 @@
 #include "launch/processes/process_table.hpp"
 
 #include <map>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "policies/model/millisecond.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 namespace {
@@ -38,6 +44,28 @@ TEST(process_table, a_signal_reaches_the_process_of_that_number) {
   EXPECT_EQ(ends[3].code, SIGKILL);
   EXPECT_TRUE(ends[3].by_signal);
   EXPECT_EQ(ends[3].name.index, 3U);
+}
+
+// The pid is given back beside: what waits here for that is the test.
+TEST(process_table, no_child_is_left_of_what_has_ended) {
+  process_table table;
+  const auto pid = table.start({1, 1}, {.role = process_role::worker, .job = "mlp", .index = 1},
+                               {.program = "/bin/true",
+                                .arguments = {"true"},
+                                .environment = {},
+                                .log_path = "/dev/null"});
+  ASSERT_TRUE(pid) << pid.error().message();
+  std::vector<pollfd> fds;
+  table.add_to(fds);
+  ASSERT_GT(::poll(fds.data(), fds.size(), 10'000), 0);
+  ASSERT_EQ(table.reap().size(), 1U);
+  EXPECT_TRUE(table.is_empty());
+  siginfo_t info = {};
+  const auto until = runtime::steady_now() + 10'000 * policies::millisecond;
+  while (::waitid(P_PID, static_cast<id_t>(*pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         runtime::steady_now() < until)
+    ::poll(nullptr, 0, 1);
+  EXPECT_LT(runtime::steady_now(), until) << "it is a zombie";
 }
 
 }  // namespace

@@ -200,6 +200,36 @@ TEST(agent, ends_all_when_it_is_told_to_leave_and_is_not_started_again) {
   EXPECT_EQ(run.starts.size(), 1U);
 }
 
+TEST(agent, comes_back_to_hear_that_it_is_to_leave) {
+  host_run run;
+  run.begin();
+  run.order(1);
+  run.reachable = false;
+  run.cut();
+  run.contact.leave(run.now, run.to_launcher);
+  run.carry_out();
+  EXPECT_FALSE(run.contact.is_gone());
+  run.reachable = true;
+  run.pass(unreachable / 2);
+  EXPECT_EQ(run.why, "asked") << "it removes its folder then";
+  EXPECT_TRUE(run.contact.is_gone());
+  EXPECT_EQ(run.ended_by_force, 0);
+}
+
+TEST(agent, that_does_not_come_back_to_leave_is_ended_by_force) {
+  host_run run;
+  run.begin();
+  run.patience = 100 * unreachable;
+  run.reachable = false;
+  run.cut();
+  run.contact.leave(run.now, run.to_launcher);
+  run.pass(unreachable - 100 * millisecond);
+  EXPECT_EQ(run.ended_by_force, 0);
+  run.pass(200 * millisecond);
+  EXPECT_EQ(run.ended_by_force, 1);
+  EXPECT_TRUE(run.contact.is_gone());
+}
+
 TEST(agent, ends_all_when_whoever_started_it_is_gone) {
   host_run run;
   run.begin();
