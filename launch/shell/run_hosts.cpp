@@ -55,6 +55,14 @@ void run_hosts::leave() {
   for (auto& contact : contacts_) contact.leave(now_, todo_);
 }
 
+void run_hosts::end_agents() {
+  leaves_ = true;
+  for (auto& contact : contacts_) {
+    contact.leave(now_, todo_);
+    contact.end_by_force(todo_);
+  }
+}
+
 bool run_hosts::are_gone() const {
   return std::all_of(contacts_.begin(), contacts_.end(),
                      [](const auto& contact) { return contact.is_gone(); });

@@ -53,6 +53,8 @@ class run_hosts {
   }
   // The run is over: agents leave once what is being collected is told.
   void leave();
+  // The user waits no longer for agents that leave.
+  void end_agents();
 
   // Returns the processes that have ended since the last call, of which the coordinator may not
   // know.

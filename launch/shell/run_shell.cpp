@@ -13,8 +13,8 @@ using runtime::planted_bug;
 
 namespace {
 
-// While it polls, answers and time-outs of polls are turns: so long after the turn before, the
-// launcher has been stopped.
+// While the coordinator is polled, answers and time-outs of polls are turns: so long after the
+// turn before, the launcher has been stopped.
 constexpr std::int64_t gap_max = 3'000'000'000;
 
 }  // namespace
@@ -24,13 +24,17 @@ run_shell::run_shell(policies::launch_plan plan, run_port& world, std::uint64_t 
 
 std::int64_t run_shell::next_wake() const {
   if (hosts_.has_reports()) return clock_.when(now_);
-  return clock_.when(std::min(core_.next_wake(), hosts_.next_wake()));
+  return clock_.when(due());
+}
+
+// The core decides nothing after its conclusion.
+std::int64_t run_shell::due() const {
+  return conclusion_ ? hosts_.next_wake() : std::min(core_.next_wake(), hosts_.next_wake());
 }
 
 // Where a turn comes too late, all time since the turn before counts as stopped.
 void run_shell::pass_time(std::int64_t now) {
-  now_ = clock_.pass(now, std::min(core_.next_wake(), hosts_.next_wake()),
-                     world_.watches() ? gap_max : awake_clock::never,
+  now_ = clock_.pass(now, due(), polls_ ? gap_max : awake_clock::never,
                      !is_planted(planted_bug::stopped_launcher_judges_by_old_news));
 }
 
@@ -49,7 +53,11 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   pass_time(now);
   keep_pids();
   hosts_.tick(now_);
-  if (conclusion_) return carry_out();  // agents leave; nothing else is decided
+  if (conclusion_) {  // agents leave; nothing else is decided
+    if (std::ranges::any_of(happened.signals, [](const auto& each) { return !each.once; }))
+      hosts_.end_agents();
+    return carry_out();
+  }
   take_signals(happened.signals);
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));
@@ -174,6 +182,7 @@ void run_shell::keep_pids() {
 // No process of the epoch before lives.
 void run_shell::act(const effects::renew& renewal) {
   world_.unwatch();
+  polls_ = false;
   hosts_.begin_epoch();
   asked_.clear();
   for (auto& request : scalings_) request.asked = false;  // the next coordinator is asked
@@ -184,6 +193,7 @@ void run_shell::act(const effects::renew& renewal) {
 
 void run_shell::act(const effects::watch&) {
   world_.watch();
+  polls_ = true;
 }
 
 void run_shell::act(const effects::poll_now&) {
@@ -209,6 +219,7 @@ void run_shell::tell_who_left(const std::string& job) {
 void run_shell::act(const effects::stop_cluster& stop) {
   for (const auto& [job, why] : stop.failures) tell_who_left(job);
   world_.finish(stop.failures);
+  polls_ = false;  // but for the last one, whose turn is not waited for
 }
 
 void run_shell::act(const effects::leave& leave) {
@@ -267,6 +278,7 @@ void run_shell::act(const effects::show_agent_log& log) {
 
 void run_shell::act(const effects::conclude& conclusion) {
   conclusion_ = conclusion;
+  polls_ = false;
   if (world_.traces_end()) hosts_.collect_spans({.why = span_request::reason::run_ended});
   hosts_.leave();
 }

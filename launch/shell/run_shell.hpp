@@ -86,6 +86,7 @@ class run_shell {
     bool of_shards() const noexcept { return wanted.job.empty(); }
   };
 
+  std::int64_t due() const;  // when the next turn is, in the core's time
   void pass_time(std::int64_t now);
   void take_signals(const std::vector<run_turn::signal>& signals);
   void take_news(poll_news news);
@@ -134,6 +135,7 @@ class run_shell {
   std::int64_t now_ = 0;  // of this turn, for the core
   awake_clock clock_;
   effects todo_;
+  bool polls_ = false;  // the coordinator, again and again
   bool pids_changed_ = false;
   struct open_question {
     launch_question content;

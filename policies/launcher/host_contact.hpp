@@ -102,6 +102,8 @@ class host_contact {
   // Everything is over: the agent is told to leave, and is not started again. One that has not
   // gone within `unreachable` is ended by force.
   void leave(std::int64_t now, host_effects& out);
+  // Ends what was started as its agent, if that has not ended.
+  void end_by_force(host_effects& out);
   void tick(std::int64_t now, host_effects& out);
   std::int64_t next_wake() const;
 
@@ -123,7 +125,6 @@ class host_contact {
     return "host " + options_.name + ": " + why;
   }
   void start_agent(std::int64_t now, host_effects& out);
-  void end_by_force(host_effects& out);
   void sign(std::int64_t now, host_effects& out);
   template <class Content>
   void send(std::int64_t now, Content content, host_effects& out);

@@ -2,6 +2,7 @@
 #include "launch/shell/run_shell.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -66,9 +67,21 @@ class world_of_words final : public run_port, public process_port, public survey
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
   void start_agent(const policies::host_effects::start_agent& start) override {
     if (start.host == inner_agent::host) return agent.start(now, start.start);
-    failed_.push_back({start.host, agent_event::ended{"no route to it"}});
+    if (others_come)
+      failed_.push_back(
+          {start.host, agent_event::frame{
+                           .over = 100 + start.host,
+                           .content = {.taken = 0,
+                                       .content = policies::agent_frame::hello{
+                                           .agent = 9, .start = start.start, .launcher = 1}}}});
+    else
+      failed_.push_back({start.host, agent_event::ended{"no route to it"}});
   }
-  void end_agent(policies::host_number) override { agent.end(); }
+  void end_agent(policies::host_number host) override {
+    if (host == inner_agent::host) return agent.end();
+    seen.push_back("end agent " + std::to_string(host));
+    failed_.push_back({host, agent_event::ended{"it was ended"}});
+  }
   void send(policies::agent_connection, const policies::launcher_frame& frame) override {
     agent.send(now, frame);
   }
@@ -116,6 +129,8 @@ class world_of_words final : public run_port, public process_port, public survey
   }
 
   explicit world_of_words(std::uint32_t heartbeat_ms = 0) : agent(*this, *this, heartbeat_ms) {}
+  // They say hello, and nothing after it; else they cannot be reached.
+  bool others_come = false;
   lines take() { return std::exchange(seen, {}); }
 
   inner_agent agent;
@@ -281,6 +296,59 @@ TEST(run_shell, a_launcher_that_was_stopped_hears_before_it_judges) {
   EXPECT_TRUE(run.shell.core().is_running()) << "what it knows is 100 s old";
   for (auto at = 100'000; at < 131'000; at += 200) waiting(at * millisecond);
   EXPECT_FALSE(run.shell.core().is_running()) << "start_timeout is over, as it has seen";
+}
+
+// A run with another host, whose agent does not leave when everything has ended.
+struct deaf_host {
+  deaf_host() {
+    auto plan = small_plan();
+    plan.hosts = {{.name = "own", .room = {}}, {.name = "blue", .room = {}}};
+    world.others_come = true;
+    shell.emplace(plan, world, 1);
+    shell->begin(0);
+    turn(1, {}, {coordinator_listens});
+    run_turn told;
+    told.news = running_news();
+    turn(2, std::move(told));
+    stop(3);
+    for (const policies::process_number process : {2U, 1U, 0U})
+      turn(6 - process, {}, {death_of(process)});
+    world.take();
+  }
+  void turn(std::int64_t now, run_turn happened,
+            std::vector<policies::agent_report> reports = {}) {
+    world.now = now;
+    world.agent.turn(now, {.link = {}, .frames = {}, .reports = std::move(reports)});
+    shell->turn(now, std::move(happened));
+  }
+  void stop(std::int64_t now) {
+    run_turn asked;
+    asked.signals.push_back({.name = "SIGTERM"});
+    turn(now, std::move(asked));
+  }
+  world_of_words world;
+  std::optional<run_shell> shell;
+};
+
+TEST(run_shell, an_agent_that_does_not_leave_is_ended_and_so_is_the_run) {
+  deaf_host run;
+  ASSERT_EQ(run.shell->ended(), nullptr);
+  auto now = std::int64_t{10};
+  for (int turns = 0; turns < 20 && run.shell->ended() == nullptr; ++turns) {
+    now = std::max(now + millisecond, run.shell->next_wake());
+    run.turn(now, {});
+  }
+  ASSERT_NE(run.shell->ended(), nullptr);
+  EXPECT_LE(now, 10'100 * millisecond) << "supervision.unreachable";
+  EXPECT_EQ(run.world.take(), (lines{"end agent 1"}));
+}
+
+TEST(run_shell, who_stops_a_run_again_does_not_wait_for_an_agent_that_does_not_leave) {
+  deaf_host run;
+  run.stop(20);
+  run.turn(21, {});
+  EXPECT_EQ(run.world.take(), (lines{"end agent 1"}));
+  EXPECT_NE(run.shell->ended(), nullptr);
 }
 
 TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
