@@ -61,7 +61,7 @@ class ingress_core {
   // member_links::take_deserted().
   std::vector<std::uint64_t> take_deserted() { return state_.links.take_deserted(); }
   // Lets mend() make another connection in place of this one, which broke while its process is
-  // not known to have ended.
+  // not known to have ended; at a replica promoted() does.
   void connection_broke(peer_id peer, std::int64_t now) {
     state_.links.connection_broke(peer, now);
   }

@@ -177,7 +177,11 @@ void member_links::connection_broke(peer_id peer, std::int64_t now) {
   if (!at) return;
   const auto key = *at;
   peer_lost(peer);
-  if (!state_.core.registry().is_closed(key.job)) reconnects_.broke(key, now);
+  const auto& registry = state_.core.registry();
+  // Nobody answers a replica, which would connect to members that have finished for ever: what
+  // is lost there is made again when it is promoted.
+  const bool is_replica = registry.epoch_of(key.job) == 0;
+  if (!registry.is_closed(key.job) && !is_replica) reconnects_.broke(key, now);
 }
 
 void member_links::mend(std::int64_t now) {

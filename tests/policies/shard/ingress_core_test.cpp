@@ -91,6 +91,23 @@ TEST_F(ingress_of_two, a_member_whose_process_has_ended_is_not_connected_to_agai
   EXPECT_FALSE(ingress_.is_mending());
 }
 
+class ingress_of_a_replica : public ingress_of_two {
+ protected:
+  ingress_of_a_replica() : ingress_of_two(0) {}
+};
+
+TEST_F(ingress_of_a_replica, connects_to_members_again_when_it_is_promoted) {
+  ingress_.connection_broke(1, 0);
+  EXPECT_FALSE(ingress_.is_mending()) << "the member may have finished, and answers no replica";
+  shard_effects effects;
+  core_.follower().promote(job, epoch, effects);
+  ingress_.promoted(job);
+  ASSERT_TRUE(ingress_.is_mending());
+  shell_.next_peer = 9;
+  ingress_.mend(10 * ms);
+  EXPECT_EQ(shell_.frames.back().to, 9u);
+}
+
 TEST_F(ingress_of_two, the_next_process_of_a_rank_ends_the_attempts_for_the_one_before) {
   ingress_.connection_broke(1, 0);
   join(1, 2, 7);

@@ -79,9 +79,9 @@ class noting_shell final : public ingress_shell {
 
 class ingress_of_two : public testing::Test {
  protected:
-  ingress_of_two() : ingress_(shell_, core_, 0) {
+  explicit ingress_of_two(std::uint64_t job_epoch = epoch) : ingress_(shell_, core_, 0) {
     shell_.core = &ingress_;
-    core_.admin().open_job(job, {.epoch = epoch,
+    core_.admin().open_job(job, {.epoch = job_epoch,
                                  .workers = 2,
                                  .consistency = {consistency_kind::bsp, 0},
                                  .workers_come_back = true,
