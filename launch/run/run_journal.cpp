@@ -1,7 +1,6 @@
 #include "launch/run/run_journal.hpp"
 
 #include <chrono>
-#include <iostream>
 #include <unistd.h>
 
 #include "runtime/base/unix_time.hpp"
@@ -11,7 +10,7 @@ namespace tidegate::launch {
 run_journal::run_journal(run_folder folder, bool is_terminal)
     : folder_(std::move(folder)),
       is_terminal_(is_terminal),
-      display_(STDOUT_FILENO, is_terminal) {}
+      display_(writer_, STDOUT_FILENO, is_terminal) {}
 
 void run_journal::event(std::string_view subject, std::string_view detail,
                         const policies::event_fields& about) {
@@ -34,7 +33,7 @@ runtime::status run_journal::write(const std::string& name, const std::string& t
 
 void run_journal::complain(const std::string& text) {
   if (is_terminal_) display_.print(text);
-  if (!is_terminal_ || ::isatty(STDERR_FILENO) == 0) std::cerr << text << std::endl;
+  if (!is_terminal_ || ::isatty(STDERR_FILENO) == 0) writer_.write(STDERR_FILENO, text + "\n");
 }
 
 void run_journal::check(const runtime::status& result) {

@@ -34,6 +34,7 @@ class run_journal {
 
   run_folder folder_;
   bool is_terminal_;
+  output_writer writer_;
   display display_;
   bool write_failed_ = false;
 };

@@ -70,7 +70,12 @@ void run_output::starting(const process_name& process) {
 }
 
 void run_output::add_to(std::vector<pollfd>& fds) const {
-  if (follower_) fds.push_back({.fd = follower_->fd(), .events = POLLIN, .revents = 0});
+  if (may_follow()) fds.push_back({.fd = follower_->fd(), .events = POLLIN, .revents = 0});
+}
+
+// Logs keep what a reader of the output is not ready for.
+bool run_output::may_follow() const {
+  return follower_ && !journal_.screen().is_behind();
 }
 
 void run_output::show_followed(std::vector<std::string> lines) {
@@ -87,7 +92,7 @@ void run_output::write_launcher(std::uint64_t token) {
 
 void run_output::show(std::int64_t now, const policies::launch_core& core,
                       const run_metrics& metrics, const std::function<run_view()>& view) {
-  if (follower_) show_followed(follower_->take_lines());
+  if (may_follow()) show_followed(follower_->take_lines());
   if (!core.is_running()) return;
   std::vector<std::pair<job_state, std::uint32_t>> states;
   for (const auto& job : spec_.jobs)

@@ -64,6 +64,7 @@ class run_output {
   exit_code conclude(const policies::launch_core& core);
 
  private:
+  bool may_follow() const;
   void show_followed(std::vector<std::string> lines);
   std::vector<std::string> job_lines(const policies::launch_core& core,
                                      const run_metrics& metrics, std::size_t width) const;

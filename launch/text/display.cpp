@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <string_view>
 #include <sys/ioctl.h>
-#include <unistd.h>
+#include <utility>
 
 namespace tidegate::launch {
 
@@ -29,17 +28,8 @@ std::size_t shown_columns(std::string_view line) {
 
 }  // namespace
 
-display::display(int fd, bool is_terminal) : fd_(fd), is_terminal_(is_terminal) {}
-
-void display::write(const std::string& text) {
-  std::string_view rest(text);
-  while (!rest.empty()) {
-    const auto n = ::write(fd_, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
+display::display(output_writer& writer, int fd, bool is_terminal)
+    : writer_(writer), fd_(fd), is_terminal_(is_terminal) {}
 
 // Up to the first live line, and clear from there. A terminal that has become narrower since
 // has broken lines into several.
@@ -55,28 +45,28 @@ std::string display::erase() {
 void display::print(const std::string& text) {
   auto out = erase() + text + (text.ends_with('\n') ? "" : "\n");
   for (const auto& line : shown_) out += line + "\n";
-  write(out);
+  writer_.write(fd_, std::move(out));
 }
 
 void display::end_live() {
-  write(erase());
+  writer_.write(fd_, erase());
   shown_.clear();
 }
 
 void display::live(const std::vector<std::string>& lines, bool changed, std::int64_t now_ms) {
   if (is_terminal_) {
-    if (lines == shown_) return;
+    if (lines == shown_ || writer_.is_behind()) return;
     auto out = erase();
     for (const auto& line : lines) out += line + "\n";
     shown_ = lines;
-    write(out);
+    writer_.write(fd_, std::move(out));
     return;
   }
-  if (!changed && now_ms - printed_ms_ < plain_interval_ms) return;
+  if (writer_.is_behind() || (!changed && now_ms - printed_ms_ < plain_interval_ms)) return;
   printed_ms_ = now_ms;
   std::string out;
   for (const auto& line : lines) out += line + "\n";
-  write(out);
+  writer_.write(fd_, std::move(out));
 }
 
 std::size_t display::width() const {

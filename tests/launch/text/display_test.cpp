@@ -1,6 +1,7 @@
 #include "launch/text/display.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,16 +22,18 @@ class displays : public testing::Test {
     write_end_ = runtime::unique_fd(ends[1]);
   }
   std::string written() {
+    writer_.drain();
     char block[4096];
     const auto n = ::read(read_end_.get(), block, sizeof block);
     return n < 0 ? "" : std::string(block, static_cast<std::size_t>(n));
   }
   runtime::unique_fd read_end_;
   runtime::unique_fd write_end_;
+  output_writer writer_;
 };
 
 TEST_F(displays, redraw_in_place_on_a_terminal) {
-  display screen(write_end_.get(), true);
+  display screen(writer_, write_end_.get(), true);
   screen.live({"a 1", "b 1"}, true, 0);
   EXPECT_EQ(written(), "a 1\nb 1\n");
   screen.live({"a 1", "b 1"}, true, 1);
@@ -47,7 +50,7 @@ TEST_F(displays, redraw_in_place_on_a_terminal) {
 }
 
 TEST_F(displays, print_plain_lines_elsewhere_when_something_changed_or_two_seconds_passed) {
-  display screen(write_end_.get(), false);
+  display screen(writer_, write_end_.get(), false);
   screen.live({"a 1"}, true, 10'000);
   EXPECT_EQ(written(), "a 1\n");
   screen.live({"a 2"}, false, 11'999);
@@ -64,8 +67,9 @@ TEST_F(displays, print_plain_lines_elsewhere_when_something_changed_or_two_secon
 TEST_F(displays, go_on_without_a_reader) {
   ::signal(SIGPIPE, SIG_IGN);
   read_end_.reset();
-  display screen(write_end_.get(), false);
+  display screen(writer_, write_end_.get(), false);
   screen.print("into the void");
+  writer_.drain();
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   read_end_ = runtime::unique_fd(ends[0]);
@@ -76,8 +80,30 @@ TEST_F(displays, go_on_without_a_reader) {
   ::signal(SIGPIPE, SIG_DFL);
 }
 
+// The pipe is full, and nobody reads.
+TEST_F(displays, hold_nobody_up_whose_reader_stands_still) {
+  display screen(writer_, write_end_.get(), true);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 1000; ++i) screen.print(line);
+  EXPECT_TRUE(screen.is_behind());
+  screen.live({"nobody sees this"}, true, 1);
+  screen.print("the last");
+  std::string all;
+  for (char block[4096]; all.find("the last") == std::string::npos;) {
+    pollfd some{.fd = read_end_.get(), .events = POLLIN, .revents = 0};
+    ASSERT_GT(::poll(&some, 1, 10'000), 0);
+    const auto n = ::read(read_end_.get(), block, sizeof block);
+    if (n > 0) all.append(block, static_cast<std::size_t>(n));
+  }
+  EXPECT_EQ(all.size(), 1000 * (line.size() + 1) + std::string("the last\n").size());
+  writer_.drain();
+  EXPECT_FALSE(screen.is_behind());
+  screen.live({"again"}, true, 2);
+  EXPECT_EQ(written(), "again\n");
+}
+
 TEST_F(displays, take_away_all_rows_of_lines_that_are_longer_than_the_terminal) {
-  display screen(write_end_.get(), true);
+  display screen(writer_, write_end_.get(), true);
   screen.live({"\x1b[1m" + std::string(80, 'x') + "\x1b[0m", std::string(81, 'y'), ""}, true,
               0);
   written();
