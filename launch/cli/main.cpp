@@ -15,6 +15,7 @@
 #include "launch/door/door_command.hpp"
 #include "launch/kubernetes/render_command.hpp"
 #include "launch/page/page_documents.hpp"
+#include "launch/processes/inheritance.hpp"
 #include "launch/simulate/simulate.hpp"
 #include "runtime/sockets/tcp_socket.hpp"
 
@@ -114,6 +115,7 @@ std::vector<tidegate::policies::unreached_host> reach_agents(
 }  // namespace
 
 int main(int argc, char** argv) {
+  tidegate::launch::put_inheritance_right();
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);

@@ -46,6 +46,13 @@ class OrderlyEnd(ClusterTest):
         self.assert_nothing_left(run, [])
         self.assertEqual(run.processes(), [])
 
+    def test_done_where_the_parent_ignores_children_and_has_closed_the_standard_descriptors(self):
+        careless = ("bash", "-c", """trap '' CHLD; exec "$@" <&- >&- 2>&-""", "careless")
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}), runner=careless, seconds=20)
+        self.assert_nothing_left(run, [])
+        self.assertEqual([json.loads(line)["kind"] for line in run.events_text().splitlines()][-1], "run_ended")
+        self.assertEqual(run.output, "")
+
     def test_a_worker_that_creates_many_tables(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["tables", 500]}}))
         self.assertEqual(run.events_text().count('"table_open"'), 500)
