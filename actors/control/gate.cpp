@@ -136,7 +136,7 @@ void control_gate::accept_some() {
 void control_gate::greet(unique_fd accepted) {
   policies::nonce drawn{};
   if (!runtime::draw_secret(drawn).ok()) return;
-  if (const auto leaves = core_.make_room()) strangers_[*leaves].reset();
+  if (const auto leaves = core_.make_room()) close(*leaves);
   const auto slot = core_.accepted(runtime::steady_now(), drawn);
   const bool ready = watch(events_, accepted.get(), slot, EPOLLIN) &&
                      send_whole(accepted.get(), core_.handshake(slot).challenge());
@@ -154,19 +154,29 @@ void control_gate::hear(connection_gate::slot from) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
     core_.departed(from);
-    connection.reset();
-    return;
+    return close(from);
   }
   runtime::digest confirmation{};
   const auto state =
       core_.received(from, {bytes.data(), static_cast<std::size_t>(got)}, confirmation);
   if (state == handshake_state::waiting) return;
+  unwatch(connection);
   auto heard = std::move(connection);
   if (state == handshake_state::proven) hand_on(std::move(heard), confirmation);
 }
 
-void control_gate::hand_on(unique_fd connection, const runtime::digest& confirmation) {
+void control_gate::close(connection_gate::slot leaves) {
+  unwatch(strangers_[leaves]);
+  strangers_[leaves].reset();
+}
+
+// Closing is not enough: a child of this process that has not run its program yet has the same
+// connection, which would be heard at a place that is free, or another's.
+void control_gate::unwatch(const unique_fd& connection) {
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.get(), nullptr);
+}
+
+void control_gate::hand_on(unique_fd connection, const runtime::digest& confirmation) {
   runtime::set_options(connection.get(), options_.unreachable_ms);
   if (!send_whole(connection.get(), confirmation)) return;
   auto proven = under_tls(std::move(connection), runtime::tls_side::server,
@@ -188,7 +198,7 @@ void control_gate::watch_listener(bool watched) {
 void control_gate::expire() {
   late_.clear();
   core_.expire(runtime::steady_now(), late_);
-  for (const auto slot : late_) strangers_[slot].reset();
+  for (const auto slot : late_) close(slot);
 }
 
 void control_gate::report(std::int64_t now) {

@@ -43,6 +43,8 @@ class control_gate {
   void accept_some();
   void greet(runtime::unique_fd accepted);
   void hear(policies::connection_gate::slot from);
+  void close(policies::connection_gate::slot leaves);
+  void unwatch(const runtime::unique_fd& connection);
   void hand_on(runtime::unique_fd connection, const runtime::digest& confirmation);
   void watch_listener(bool watched);
   void expire();

@@ -73,6 +73,12 @@ class gate_door final : public agent_door {
  public:
   gate_door(std::unique_ptr<control_gate> gate, std::uint16_t port)
       : gate_(std::move(gate)), proven_(gate_->release_proven()), port_(port) {}
+  // Connections that nobody has taken are closed.
+  ~gate_door() override {
+    gate_.reset();
+    while (take()) {
+    }
+  }
 
   std::uint16_t port() const override { return port_; }
   int fd() const override { return proven_.get(); }

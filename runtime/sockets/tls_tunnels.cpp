@@ -165,6 +165,13 @@ void tls_tunnels::watch(tunnel& moving) {
          mask_of(reads, !moving.channel.received().empty()), 1);
 }
 
+// Closing is not enough: a child of this process may have the same sockets.
+void tls_tunnels::end(std::unique_ptr<tunnel>& over) {
+  for (const auto fd : {over->channel.fd(), over->inner.get()})
+    (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  over.reset();
+}
+
 // All that users have written is sent.
 bool tls_tunnels::is_done() const {
   return std::all_of(tunnels_.begin(), tunnels_.end(), [](const auto& moving) {
@@ -191,7 +198,7 @@ void tls_tunnels::run() {
       if (step(*moving))
         watch(*moving);
       else
-        moving.reset();
+        end(moving);
     }
     {
       const std::lock_guard lock(mutex_);
@@ -199,7 +206,7 @@ void tls_tunnels::run() {
     }
     if (until == 0) continue;
     for (auto& moving : tunnels_)
-      if (moving != nullptr && !step(*moving)) moving.reset();
+      if (moving != nullptr && !step(*moving)) end(moving);
     if (is_done() || steady_now() > until) return;
   }
 }

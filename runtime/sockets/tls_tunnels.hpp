@@ -42,6 +42,7 @@ class tls_tunnels {
   void take_added();
   bool step(tunnel& moving);
   void watch(tunnel& moving);
+  void end(std::unique_ptr<tunnel>& over);
   bool is_done() const;
 
   std::mutex mutex_;  // of added_ and ends_

@@ -5,9 +5,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include <caf/all.hpp>
 #include <gmock/gmock.h>
@@ -74,6 +78,26 @@ class control_gate_test : public testing::Test {
   std::unique_ptr<control_gate> gate;
   unique_fd proven;
 };
+
+// A child has what its parent had open, until it runs its program.
+TEST_F(control_gate_test, is_not_misled_by_a_stranger_that_a_child_has_too) {
+  const auto leaves = stranger("");
+  EXPECT_TRUE(is_readable(leaves.get())) << "the challenge";
+  const auto child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::pause();
+    ::_exit(0);
+  }
+  ::shutdown(leaves.get(), SHUT_RDWR);
+  for (int i = 0; i < 3; ++i) {
+    const auto member = connect_proven("127.0.0.1", port, of_run);
+    ASSERT_TRUE(member) << member.error().message();
+    EXPECT_TRUE(taken());
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
 
 TEST_F(control_gate_test, hands_on_who_knows_the_token_and_reads_no_byte_beyond) {
   auto caller = connect_proven("127.0.0.1", port, of_run);
