@@ -161,3 +161,30 @@ def test_a_picture(ended: tidegate.Run, tmp_path: Path) -> None:
     assert len(loss.get_lines()) >= 1 and len(shares.patches) == 9
     with pytest.raises(tidegate.NotFoundError, match="say which job"):
         ended.plot("none")
+
+
+def talkative() -> None:
+    with tidegate.session():
+        for number in range(20000):
+            print(f"line {number} of many")
+
+
+class ClosedSoon:
+    """What a notebook or a log handler may put in place of sys.stdout, and what ends before the run does."""
+
+    lines: list[str] = []
+
+    def write(self, text: str) -> None:
+        if len(self.lines) > 2:
+            raise ValueError("I/O operation on closed file")
+        self.lines.append(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_output_that_cannot_be_shown_any_more_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", ClosedSoon())
+    tidegate.spawn(talkative, workers=1, run_dir=tmp_path / "run", follow=True)
+    assert len(ClosedSoon.lines) == 3
+    assert "line 19999 of many" in tidegate.Run(tmp_path / "run").log("worker-talkative-0")

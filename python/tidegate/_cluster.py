@@ -224,12 +224,26 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 
 def _hand_on(lines: Optional[IO[str]], to: Any, kept: Optional[list[str]]) -> None:
+    """Also once nothing can be written any more: a pipe that nobody reads would stop the launcher."""
     assert lines is not None
+    can_write = True
     for line in lines:
-        to.write(line)
         if kept is not None:
             kept.append(line)
-    to.flush()
+        if can_write:
+            can_write = _has_written(line, to)
+
+
+def _has_written(line: str, to: Any) -> bool:
+    try:
+        try:
+            to.write(line)
+        except UnicodeEncodeError:
+            to.write(line.encode("ascii", "backslashreplace").decode("ascii"))
+        to.flush()
+    except (OSError, ValueError):  # it is closed, or its reader is gone
+        return False
+    return True
 
 
 def _result_of(run_dir: Path, exit_code: int) -> Optional[Result]:

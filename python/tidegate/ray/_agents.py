@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 import ray
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
@@ -102,8 +102,10 @@ class Agents:
             holder = self._holder_on(asked["host"])
             relay = _Relay(connection)
             try:
-                relay.get(holder.start.remote(asked["command"]))
+                # The end of the relay is heard also while Ray has not started the actor.
                 threading.Thread(target=relay.pass_input, args=(words, holder), daemon=True).start()
+                relay.get(holder.start.remote(asked["command"]))
+                relay.pass_early_input(holder)
                 while said := relay.get(holder.read.remote()):
                     relay.say(said)
                 code = relay.get(holder.wait.remote())
@@ -133,6 +135,8 @@ class _Relay:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._is_gone = threading.Event()
+        self._passing = threading.Lock()
+        self._early: Optional[list[bytes]] = []  # until the agent has started
 
     def get(self, call: Any) -> Any:
         while not ray.wait([call], timeout=LOOK_SECONDS)[0]:
@@ -143,11 +147,22 @@ class _Relay:
     def pass_input(self, words: Any, holder: Any) -> None:
         try:
             while data := words.read1(READ_BYTES):
-                ray.get(holder.write.remote(data))
-            ray.get(holder.write.remote(b""))
+                with self._passing:
+                    if self._early is not None:
+                        self._early.append(data)
+                    else:
+                        ray.get(holder.write.remote(data))
+            if self._early is None:
+                ray.get(holder.write.remote(b""))
         except (OSError, ValueError, ray.exceptions.RayError):
             pass
         self._is_gone.set()
+
+    def pass_early_input(self, holder: Any) -> None:
+        with self._passing:
+            early, self._early = self._early, None
+            if early:
+                ray.get(holder.write.remote(b"".join(early)))
 
     def say(self, data: bytes) -> None:
         self._send(b"S" + struct.pack("<I", len(data)) + data)
