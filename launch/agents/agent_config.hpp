@@ -2,6 +2,7 @@
 // is seen by nobody else, unlike on a command line or in an environment. Pure, any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -35,7 +36,10 @@ struct agent_config {
   friend bool operator==(const agent_config&, const agent_config&) = default;
 };
 
-// One line, with its end.
+// One line, with its end; of no more than config_bytes_max bytes, most of which are staged
+// files.
+inline constexpr std::size_t config_bytes_max = std::size_t{64} << 20U;
+static_assert(config_bytes_max > staged_text_bytes_max);
 std::string config_text(const agent_config& config);
 // Errors: invalid_argument (it is another version's, and the message says what to do), corrupt.
 runtime::expected<agent_config> parse_config(const std::string& line);

@@ -80,6 +80,7 @@ runtime::status host_agents::try_to_start(policies::host_number number, std::uin
   config.start = start;
   std::tie(config.launcher_host, config.launcher_port) = *door;
   host.unsent = config_text(config);
+  host.sent = 0;
   feed(host);
   return {};
 }
@@ -101,15 +102,17 @@ runtime::expected<std::pair<std::string, std::uint16_t>> host_agents::door_for(h
 }
 
 void host_agents::feed(host& to) {
-  while (!to.unsent.empty()) {
-    const auto sent = ::write(to.input.get(), to.unsent.data(), to.unsent.size());
+  while (to.sent < to.unsent.size()) {
+    const auto sent =
+        ::write(to.input.get(), to.unsent.data() + to.sent, to.unsent.size() - to.sent);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) {
       if (errno != EAGAIN) to.unsent.clear();  // it has ended, which reap() tells
       return;
     }
-    to.unsent.erase(0, static_cast<std::size_t>(sent));
+    to.sent += static_cast<std::size_t>(sent);
   }
+  to.unsent.clear();
 }
 
 void host_agents::end(policies::host_number number) {

@@ -62,6 +62,7 @@ class host_agents {
     std::optional<spawned> agent;                         // what has started it, or itself
     runtime::unique_fd input;                             // the agent ends when this is closed
     std::string unsent;                                   // to it
+    std::size_t sent = 0;                                 // bytes of `unsent` that it has
     std::int64_t kill_at = never;                         // it was asked to end
     std::vector<runtime::process_mark> descendants = {};  // of it, at that moment
   };

@@ -26,10 +26,9 @@ namespace {
 
 // Nothing follows the line.
 runtime::expected<std::string> read_line(int fd) {
-  constexpr std::size_t line_bytes_max = std::size_t{64} << 20U;
   std::array<char, 4096> bytes{};
   std::string line;
-  while (line.size() < line_bytes_max) {
+  while (line.size() < config_bytes_max) {
     const auto got = ::read(fd, bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0)

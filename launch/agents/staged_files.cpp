@@ -117,6 +117,18 @@ runtime::status add_paths(const fs::path& path, std::set<std::string>& into) {
 
 }  // namespace
 
+runtime::status check_staged_text(const std::set<std::string>& paths) {
+  constexpr std::size_t beside_path = 160;  // a hash, a size, a mode, and their names
+  std::size_t bytes = 0;
+  for (const auto& path : paths) bytes += path.size() + beside_path;
+  if (bytes <= staged_text_bytes_max) return {};
+  return {errc::over_limit, "stage: there are " + std::to_string(paths.size()) +
+                                " files, and to name them takes " +
+                                std::to_string(bytes >> 20U) + " MiB, of which " +
+                                std::to_string(staged_text_bytes_max >> 20U) +
+                                " are allowed: stage an archive of them, or share the folder"};
+}
+
 runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_spec& spec) {
   std::set<std::string> paths;
   for (const auto& job : spec.jobs)
@@ -126,6 +138,7 @@ runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_
       if (auto added = add_paths(path, paths); !added.ok())
         return runtime::fail(added.code(), "jobs." + job.name + ".stage: " + added.message());
     }
+  if (auto fits = check_staged_text(paths); !fits.ok()) return runtime::fail(std::move(fits));
   std::vector<staged_file> all;
   for (const auto& path : paths) {
     auto file = describe(path, [] { return true; });

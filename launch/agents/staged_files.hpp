@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,14 @@ struct staged_file {
 // Lists all files that jobs of the cluster want staged, those of folders and of folders in them
 // too, each once, and reads them for their hashes. Links are followed. Folders of runs in other
 // folders are left out. Relative paths begin at the current folder. Errors: not_found, io_error
-// (neither a file nor a folder, or it cannot be read), invalid_argument (a name is no UTF-8).
+// (neither a file nor a folder, or it cannot be read), invalid_argument (a name is no UTF-8),
+// over_limit (more than an agent can be told of).
 runtime::expected<std::vector<staged_file>> list_staged(const policies::cluster_spec& spec);
+
+// An agent is told the name and the hash of each file as it begins (agent_config.hpp): so many
+// bytes of them at most, some 200,000 files. Errors: over_limit.
+inline constexpr std::size_t staged_text_bytes_max = std::size_t{48} << 20U;
+runtime::status check_staged_text(const std::set<std::string>& paths);
 
 // Returns true if this host has the file: the same bytes, and permission to run it if it is a
 // program. `goes_on` is asked now and then while it is read, and ends that by false.

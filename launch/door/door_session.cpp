@@ -70,12 +70,10 @@ void door_session::advance(std::int64_t now) {
     return;
   }
   if (!was_proven) start_agent(now);
-  take_messages(now);
-  feed_agent();
+  hand_on(now);
   while (went.ok() && !is_peer_gone_ && channel_.has_more() && input_.size() < kept_bytes_max) {
     went = channel_.advance();
-    take_messages(now);
-    feed_agent();
+    hand_on(now);
   }
   if (!went.ok()) let_go(now);
   feed_agent();
@@ -114,18 +112,26 @@ void door_session::refuse_agent(const std::string& why, std::int64_t now) {
   due_ = now + farewell_within;
 }
 
-void door_session::take_messages(std::int64_t now) {
-  if (is_peer_gone_ || input_.size() >= kept_bytes_max) return;
+// What the agent has taken makes room for what the channel holds; nothing else may say so.
+void door_session::hand_on(std::int64_t now) {
+  do feed_agent();
+  while (take_messages(now));
+}
+
+// Returns true if there were some.
+bool door_session::take_messages(std::int64_t now) {
+  if (is_peer_gone_ || input_.size() >= kept_bytes_max) return false;
   std::vector<door_message> messages;
   const auto taken = take_door_messages(channel_.received(), messages);
   for (const auto& message : messages) {
     if (message.word == door_word::input) input_ += message.bytes;
     if (message.word == door_word::input_end) input_ends_ = true;
   }
-  if (taken.ok()) return;
+  if (taken.ok()) return !messages.empty();
   runtime::log::warn(peer_ + ": " + taken.message());
   input_ends_ = true;
   let_go(now);
+  return false;
 }
 
 void door_session::feed_agent() {

@@ -41,7 +41,8 @@ class door_session {
  private:
   void start_agent(std::int64_t now);
   void refuse_agent(const std::string& why, std::int64_t now);
-  void take_messages(std::int64_t now);
+  void hand_on(std::int64_t now);
+  bool take_messages(std::int64_t now);
   void feed_agent();
   void hear_agent();
   void take_end(std::int64_t now);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
+#include <set>
 #include <sstream>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -313,6 +314,17 @@ TEST(file_request, is_nothing_else) {
   const auto compares = parse_file_request(request_text({.host = "a", .file = std::nullopt}));
   ASSERT_TRUE(compares);
   EXPECT_FALSE(compares->file);
+}
+
+TEST(staged_files, says_at_once_that_there_are_more_files_than_an_agent_can_be_told_of) {
+  std::set<std::string> paths;
+  for (int i = 0; i < 200'000; ++i) paths.insert("/data/images/" + std::to_string(i) + ".png");
+  EXPECT_TRUE(check_staged_text(paths).ok());
+  for (int i = 0; i < 200'000; ++i) paths.insert("/data/more/" + std::to_string(i) + ".png");
+  const auto refused = check_staged_text(paths);
+  EXPECT_EQ(refused.code(), runtime::errc::over_limit);
+  EXPECT_NE(refused.message().find("there are 400000 files"), std::string::npos)
+      << refused.message();
 }
 
 }  // namespace
