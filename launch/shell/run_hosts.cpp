@@ -49,17 +49,12 @@ std::int64_t run_hosts::next_wake() const {
 }
 
 // Agents that leave tell nothing more.
-void run_hosts::leave() {
+void run_hosts::leave(bool at_once) {
   leaves_ = true;
-  if (spans_.is_under_way()) return;
-  for (auto& contact : contacts_) contact.leave(now_, todo_);
-}
-
-void run_hosts::end_agents() {
-  leaves_ = true;
+  if (spans_.is_under_way() && !at_once) return;
   for (auto& contact : contacts_) {
     contact.leave(now_, todo_);
-    contact.end_by_force(todo_);
+    if (at_once) contact.end_by_force(todo_);
   }
 }
 

@@ -51,10 +51,9 @@ class run_hosts {
     coordinator_port_ = 0;
     quiet_ends_.begin_epoch();
   }
-  // The run is over: agents leave once what is being collected is told.
-  void leave();
-  // The user waits no longer for agents that leave.
-  void end_agents();
+  // The run is over: agents leave once what is being collected is told. `at_once`: nobody waits
+  // for that, nor for agents.
+  void leave(bool at_once = false);
 
   // Returns the processes that have ended since the last call, of which the coordinator may not
   // know.

@@ -17,6 +17,11 @@ namespace {
 // turn before, the launcher has been stopped.
 constexpr std::int64_t gap_max = 3'000'000'000;
 
+// When a turn is due, in the core's time: the core decides nothing after its conclusion.
+std::int64_t due(const policies::launch_core& core, const run_hosts& hosts, bool is_concluded) {
+  return is_concluded ? hosts.next_wake() : std::min(core.next_wake(), hosts.next_wake());
+}
+
 }  // namespace
 
 run_shell::run_shell(policies::launch_plan plan, run_port& world, std::uint64_t launcher)
@@ -24,17 +29,13 @@ run_shell::run_shell(policies::launch_plan plan, run_port& world, std::uint64_t 
 
 std::int64_t run_shell::next_wake() const {
   if (hosts_.has_reports()) return clock_.when(now_);
-  return clock_.when(due());
-}
-
-// The core decides nothing after its conclusion.
-std::int64_t run_shell::due() const {
-  return conclusion_ ? hosts_.next_wake() : std::min(core_.next_wake(), hosts_.next_wake());
+  return clock_.when(due(core_, hosts_, conclusion_.has_value()));
 }
 
 // Where a turn comes too late, all time since the turn before counts as stopped.
 void run_shell::pass_time(std::int64_t now) {
-  now_ = clock_.pass(now, due(), polls_ ? gap_max : awake_clock::never,
+  now_ = clock_.pass(now, due(core_, hosts_, conclusion_.has_value()),
+                     polls_ ? gap_max : awake_clock::never,
                      !is_planted(planted_bug::stopped_launcher_judges_by_old_news));
 }
 
@@ -55,7 +56,7 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   hosts_.tick(now_);
   if (conclusion_) {  // agents leave; nothing else is decided
     if (std::ranges::any_of(happened.signals, [](const auto& each) { return !each.once; }))
-      hosts_.end_agents();
+      hosts_.leave(true);
     return carry_out();
   }
   take_signals(happened.signals);

@@ -86,7 +86,6 @@ class run_shell {
     bool of_shards() const noexcept { return wanted.job.empty(); }
   };
 
-  std::int64_t due() const;  // when the next turn is, in the core's time
   void pass_time(std::int64_t now);
   void take_signals(const std::vector<run_turn::signal>& signals);
   void take_news(poll_news news);
