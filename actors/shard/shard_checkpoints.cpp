@@ -20,9 +20,18 @@ void shard_checkpoints::workers_come(std::uint64_t token) {
   if (const auto job = jobs_.find(token); job != jobs_.end()) job->second.restores.release();
 }
 
+void shard_checkpoints::close_job(std::uint64_t token) {
+  const auto job = jobs_.find(token);
+  if (job == jobs_.end()) return;
+  job->second.whole_after = 0;
+  job->second.is_closed = true;
+  job->second.cuts.clear();
+  job->second.part.retire();
+}
+
 bool shard_checkpoints::begin(const policies::checkpoint_call& call, std::size_t chunks) {
   auto& job = jobs_.at(call.token);
-  if (job.whole_after != 0) return false;
+  if (job.whole_after != 0 || job.is_closed) return false;
   if (!job.part.begin({.job = job.name, .id = call.id, .shard = index_}, call.token, chunks))
     return false;
   job.taken = call.id;
@@ -114,6 +123,7 @@ void shard_checkpoints::part_written(std::uint64_t token, const policies::writte
   if (!failure.empty())
     home_.log(severity::warning, "checkpoint " + to_string(report.id) + ": " + failure);
   port_.report(report);
+  if (job->second.is_closed) job->second.part.retire();
 }
 
 }  // namespace tidegate::actors

@@ -39,6 +39,8 @@ class shard_checkpoints {
   // No more tables are restored.
   void workers_come(std::uint64_t token);
 
+  // The job has ended.
+  void close_job(std::uint64_t token);
   // A part of so many chunks is to be taken. Returns false if the last is being written.
   bool begin(const policies::checkpoint_call& call, std::size_t chunks);
   // A chunk has come to the cut. When all have, the port is asked to write the file.
@@ -68,6 +70,7 @@ class shard_checkpoints {
       std::uint64_t clock = 0;
     };
     std::map<std::uint32_t, row_cut> cuts;
+    bool is_closed = false;
   };
 
   void describe_change(std::uint32_t slot, job_files& job, policies::chunk_description& about);

@@ -67,6 +67,7 @@ runtime::expected<std::uint64_t> shard_shell::admit(const policies::admit_worker
 void shard_shell::close_job(std::uint64_t token) {
   ingress_.core().about_job(token, [&](auto& out) { core_.admin().close_job(token, out); });
   ingress_.core().job_closed(token);
+  checkpoints_.close_job(token);
   give_back_memory();
 }
 

@@ -51,6 +51,13 @@ runtime::expected<file_writer> shard_part::write() {
   return writer;
 }
 
+void shard_part::retire() {
+  missing_ = 0;
+  if (writing_) return;
+  used_ = 0;
+  copies_ = {};
+}
+
 void shard_part::ended() {
   writing_ = false;
   for (auto& copied : copies_)

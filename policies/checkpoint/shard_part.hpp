@@ -38,6 +38,9 @@ class shard_part {
   runtime::expected<file_writer> write();
   // To be called when the writer is done, failed or gone.
   void ended();
+  // No more parts are taken: gives up one that is being taken, and all memory, at the latest
+  // when the writer is done.
+  void retire();
   // Returns the report of the part, without `file` and `failure`.
   checkpoint_report report() const;
 

@@ -74,5 +74,23 @@ TEST(shard_part, has_room_where_it_is_asked_for_until_the_file_is_written) {
   part.ended();
 }
 
+TEST(shard_part, keeps_nothing_of_a_job_that_has_ended) {
+  counting_resource memory;
+  shard_part part;
+  ASSERT_TRUE(part.begin(file_of_part, 7, 2));
+  part.add(4, chunk_of(0, 1000), &memory);
+  part.retire();
+  EXPECT_EQ(memory.bytes, 0U);
+  EXPECT_FALSE(part.is_open());
+  ASSERT_TRUE(part.begin(file_of_part, 7, 1));
+  part.add(4, chunk_of(0, 1000), &memory);
+  ASSERT_TRUE(part.write());
+  part.retire();
+  EXPECT_EQ(memory.bytes, 1000 * sizeof(float)) << "the writer reads it";
+  part.ended();
+  part.retire();
+  EXPECT_EQ(memory.bytes, 0U);
+}
+
 }  // namespace
 }  // namespace tidegate::policies
