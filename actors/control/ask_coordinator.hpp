@@ -21,7 +21,7 @@ inline const caf::duration no_limit{caf::infinite};
 
 // Blocks until the coordinator answers, is gone, `limit` is over, or `interrupted` says so;
 // tells the log after two seconds what it waits for. Errors: unavailable (it is gone),
-// timed_out, cancelled (interrupted; the answer may still come to `self`), those of the
+// timed_out, cancelled (interrupted; nobody waits for the answer then), those of the
 // coordinator.
 template <class T, class... Ts>
 runtime::expected<T> ask_unless(interrupt_check& interrupted, caf::scoped_actor& self,
@@ -56,7 +56,11 @@ runtime::expected<T> ask_unless(interrupt_check& interrupted, caf::scoped_actor&
   using clock = std::chrono::high_resolution_clock;
   auto question = self->request(asker, no_limit, done_atom::value);
   while (interrupted.is_set() && !self->await_data(clock::now() + interrupt_check::interval))
-    if (interrupted()) return runtime::fail(interrupt_check::status_of(doing));
+    if (interrupted()) {
+      // The process ends only when all its actors have.
+      self->send_exit(asker, caf::exit_reason::user_shutdown);
+      return runtime::fail(interrupt_check::status_of(doing));
+    }
   question.receive([&](T& value) { result = std::move(value); },
                    [&](caf::error& why) { result = runtime::fail(to_status(why, doing)); });
   return result;

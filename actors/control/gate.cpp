@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "policies/model/millisecond.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
