@@ -119,6 +119,7 @@ void bind_session(nb::module_& module) {
       .def("report_metric", &self::report_metric)
       .def("end_clocks", &self::end_clocks)
       .def("finish", &self::finish)
+      .def("finish_at_exit", &self::finish_at_exit)
       .def("fail", &self::fail)
       .def("take_over", &self::take_over)
       .def("borrow", &self::borrow)

@@ -24,22 +24,18 @@ std::uintptr_t session_device_calls::parameters_at(const table& where) {
 
 operation session_device_calls::push_from(const table& where, std::uintptr_t gradient,
                                           nb::object memory) {
-  auto started = home_->run([&](session& current) {
-    return current.push(
-        where, const_device_span{reinterpret_cast<const float*>(gradient), where.size});
-  });
-  home_->keep(started, std::move(memory));
-  return {home_, std::move(started)};
+  const const_device_span values{reinterpret_cast<const float*>(gradient), where.size};
+  return {home_, home_->run_keeping(std::move(memory), [&](session& current) {
+            return current.push(where, values);
+          })};
 }
 
 operation session_device_calls::pull_into(const table& where, std::uintptr_t parameters,
                                           nb::object memory, bool to_the_end) {
   const device_span into{reinterpret_cast<float*>(parameters), where.size};
-  auto started = home_->run([&](session& current) {
-    return to_the_end ? current.pull_final(where, into) : current.pull(where, into);
-  });
-  home_->keep(started, std::move(memory));
-  return {home_, std::move(started)};
+  return {home_, home_->run_keeping(std::move(memory), [&](session& current) {
+            return to_the_end ? current.pull_final(where, into) : current.pull(where, into);
+          })};
 }
 
 void session_device_calls::copy_in(std::uintptr_t to, worker_session::own_array from) {

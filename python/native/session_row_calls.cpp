@@ -25,11 +25,9 @@ operation session_row_calls::pull(const row_table& where, id_array ids,
                                   worker_session::own_output out, bool to_the_end) {
   const std::span asked(ids.data(), ids.size());
   const std::span into(out.data(), out.size());
-  auto started = home_->run([&](session&) {
-    return to_the_end ? where.pull_final(asked, into) : where.pull(asked, into);
-  });
-  home_->keep(started, nb::cast(std::move(out)));
-  return {home_, std::move(started)};
+  return {home_, home_->run_keeping(nb::cast(std::move(out)), [&](session&) {
+            return to_the_end ? where.pull_final(asked, into) : where.pull(asked, into);
+          })};
 }
 
 operation session_row_calls::prefetch(const row_table& where, id_array ids) {

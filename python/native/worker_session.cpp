@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <span>
 #include <unistd.h>
 
@@ -17,7 +19,10 @@ namespace {
 std::atomic<bool> has_session{false};
 
 // Whether a signal has come whose handler raises. Only Python's main thread runs handlers.
+std::atomic<bool> python_is_over{false};
+
 bool signal_raises() {
+  if (python_is_over) return false;
   const nb::gil_scoped_acquire gil;
   return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
 }
@@ -52,8 +57,13 @@ std::shared_ptr<worker_session> worker_session::connect() {
            "this process has a session already; a process is one worker. End that one first "
            "(finish(), or the end of its `with`)"});
   auto joined = [] {
-    const nb::gil_scoped_release waiting;
-    return session::connect(signal_raises);
+    try {
+      const nb::gil_scoped_release waiting;
+      return session::connect(signal_raises);
+    } catch (...) {  // no more threads
+      has_session = false;
+      throw;
+    }
   }();
   if (!joined || PyErr_Occurred() != nullptr) has_session = false;
   return std::shared_ptr<worker_session>(new worker_session(checked(std::move(joined))));
@@ -158,21 +168,19 @@ operation worker_session::pull(const table& where, bool to_the_end) {
 }
 
 operation worker_session::push_from(const table& where, own_array gradient) {
-  auto started = run([&](session& current) {
-    return current.push(where, std::span<const float>(gradient.data(), gradient.size()));
-  });
-  keep(started, nb::cast(std::move(gradient)));
-  return {shared_from_this(), std::move(started)};
+  const std::span<const float> values(gradient.data(), gradient.size());
+  return {shared_from_this(), run_keeping(nb::cast(std::move(gradient)), [&](session& current) {
+            return current.push(where, values);
+          })};
 }
 
 operation worker_session::pull_into(const table& where, own_output parameters,
                                     bool to_the_end) {
   const std::span<float> into(parameters.data(), parameters.size());
-  auto started = run([&](session& current) {
-    return to_the_end ? current.pull_final(where, into) : current.pull(where, into);
-  });
-  keep(started, nb::cast(std::move(parameters)));
-  return {shared_from_this(), std::move(started)};
+  return {shared_from_this(),
+          run_keeping(nb::cast(std::move(parameters)), [&](session& current) {
+            return to_the_end ? current.pull_final(where, into) : current.pull(where, into);
+          })};
 }
 
 namespace {
@@ -184,28 +192,29 @@ std::vector<element_range> ranges_of(const worker_session::range_pairs& pairs) {
   return ranges;
 }
 
+template <class Array>
+nb::object object_of(const std::optional<Array>& array) {
+  return array ? nb::cast(*array) : nb::object();
+}
+
 }  // namespace
 
 operation worker_session::push_ranges(const table& where, const range_pairs& pairs,
                                       std::optional<own_array> values) {
   const auto ranges = ranges_of(pairs);
-  auto started = run([&](session& current) {
-    if (!values) return current.push(where, ranges);
-    return current.push(where, ranges, std::span(values->data(), values->size()));
-  });
-  if (values) keep(started, nb::cast(std::move(*values)));
-  return {shared_from_this(), std::move(started)};
+  return {shared_from_this(), run_keeping(object_of(values), [&](session& current) {
+            if (!values) return current.push(where, ranges);
+            return current.push(where, ranges, std::span(values->data(), values->size()));
+          })};
 }
 
 operation worker_session::pull_ranges(const table& where, const range_pairs& pairs,
                                       std::optional<own_output> values) {
   const auto ranges = ranges_of(pairs);
-  auto started = run([&](session& current) {
-    if (!values) return current.pull(where, ranges);
-    return current.pull(where, ranges, std::span(values->data(), values->size()));
-  });
-  if (values) keep(started, nb::cast(std::move(*values)));
-  return {shared_from_this(), std::move(started)};
+  return {shared_from_this(), run_keeping(object_of(values), [&](session& current) {
+            if (!values) return current.pull(where, ranges);
+            return current.pull(where, ranges, std::span(values->data(), values->size()));
+          })};
 }
 
 std::vector<double> worker_session::call(const table& where, const std::string& function,
@@ -215,7 +224,7 @@ std::vector<double> worker_session::call(const table& where, const std::string& 
 }
 
 void worker_session::keep(const pending& until, nb::object memory) {
-  if (!until.ready()) kept_.emplace_back(until, std::move(memory));
+  if (memory.is_valid() && !until.ready()) kept_.emplace_back(until, std::move(memory));
 }
 
 void worker_session::forget_done() {
@@ -250,6 +259,42 @@ void worker_session::end_clocks() {
 void worker_session::finish() {
   check(run_on(current_session(), [](session& current) { return current.finish(); }));
   close();
+}
+
+namespace {
+
+// The session that the process's end finishes. Python is over then, and so may be what is
+// static.
+std::optional<session>& last_session() {
+  static auto& last = *new std::optional<session>;
+  return last;
+}
+
+void end_last_session(int exit_status, void*) {
+  auto& last = last_session();
+  if (!last) return;
+  if (exit_status != 0)
+    last->fail({errc::cancelled, "the program ended with status " +
+                                     std::to_string(exit_status) + ", without finish()"});
+  else if (const auto finished = last->finish(); !finished.ok())
+    std::fprintf(stderr,
+                 "tidegate: the job was not told that this program has ended well: %s\n",
+                 finished.message().c_str());
+  last.reset();
+}
+
+}  // namespace
+
+// Only at the end is it known with which status the program ends: `exit(1)`, say, may come from
+// anywhere, and Python tells nobody.
+void worker_session::finish_at_exit() {
+  current_session();
+  if (::on_exit(end_last_session, nullptr) != 0) return finish();
+  last_session() = std::move(session_);
+  session_.reset();
+  ended_ = true;
+  python_is_over = true;
+  kept_.clear();
 }
 
 void worker_session::fail(const std::string& why) {

@@ -81,6 +81,9 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   // Afterwards finish(), fail() and take_over() are left.
   void end_clocks();
   void finish();
+  // Leaves it to the end of this process: at status 0 the session is finished, else failed. To
+  // be called when Python ends; afterwards there is no session here.
+  void finish_at_exit();
   void fail(const std::string& why);
   // Makes the calling thread the one that may use this session. Raises OutOfOrderError while
   // another thread is in a call of it.
@@ -121,9 +124,15 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   auto run(Call&& call);
   template <class Call>
   auto run_on(session& current, Call&& call);
+  // Likewise for an operation on `memory`, which is kept until that has ended, also where a
+  // signal's handler has raised meanwhile.
+  template <class Call>
+  pending run_keeping(nanobind::object memory, Call&& call);
+  template <class Call>
+  auto run_unchecked(session& current, Call&& call);
   // Ends the membership; memory stays as long as arrays of it.
   void close();
-  void keep(const pending& until, nanobind::object memory);
+  void keep(const pending& until, nanobind::object memory);  // none: nothing
   void forget_done();
   nanobind::object hold_memory();
   void release_memory();
@@ -147,15 +156,26 @@ auto worker_session::run(Call&& call) {
 }
 
 template <class Call>
-auto worker_session::run_on(session& current, Call&& call) {
+auto worker_session::run_unchecked(session& current, Call&& call) {
   forget_done();
-  auto outcome = [&] {
-    const busy in_call(*this);
-    const nanobind::gil_scoped_release waiting;
-    return call(current);
-  }();
+  const busy in_call(*this);
+  const nanobind::gil_scoped_release waiting;
+  return call(current);
+}
+
+template <class Call>
+auto worker_session::run_on(session& current, Call&& call) {
+  auto outcome = run_unchecked(current, std::forward<Call>(call));
   check({});
   return outcome;
+}
+
+template <class Call>
+pending worker_session::run_keeping(nanobind::object memory, Call&& call) {
+  auto started = run_unchecked(use(), std::forward<Call>(call));
+  keep(started, std::move(memory));
+  check({});
+  return started;
 }
 
 class operation {

@@ -390,7 +390,7 @@ def _at_exit() -> None:
         session._native.take_over()
         if (session._finishes_at_exit or session._clocks_ended) and error is None and not _exit_code:
             session._let_go()
-            session._native.finish()
+            session._native.finish_at_exit()
             return
         session.fail(_text_of(error) if error is not None else
                      "the program ended without finish()" +
