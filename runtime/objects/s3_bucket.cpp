@@ -145,12 +145,12 @@ expected<std::size_t> s3_bucket::get(const std::string& name, std::uint64_t offs
     return fail(errc::corrupt,
                 place().url_of(name) + ": ends before byte " + std::to_string(offset));
   if (!answer.is_good()) return fail(failed(answer, name, task));
-  // 200 is the answer of a store that knows no ranges.
-  if (answer.status != 206 && offset != 0)
+  // 200 is the answer of a store that knows no ranges, or of something else.
+  if (answer.status != 206 && (offset != 0 || answer.is_cut))
     return fail(errc::refused, place().url_of(name) + ": cannot be read from byte " +
                                    std::to_string(offset) +
-                                   " on: the store knows no ranges; name another one "
-                                   "(AWS_ENDPOINT_URL)");
+                                   " on: the store knows no ranges, or is none; name another "
+                                   "one (AWS_ENDPOINT_URL)");
   return static_cast<std::size_t>(answer.bytes);
 }
 

@@ -30,6 +30,7 @@ struct transfer {
   CURL* curl = nullptr;
   s3_answer* answer = nullptr;
   std::span<std::byte> into;
+  bool is_full = false;  // there is more than was asked for
 };
 
 // Returns fewer bytes than came where there is no room: libcurl ends the transfer then.
@@ -40,10 +41,11 @@ std::size_t take_body(char* bytes, std::size_t unit, std::size_t count, void* us
   long status = 0;
   transfer.library->easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
   if (!transfer.into.empty() && status >= 200 && status < 300) {
-    if (size > transfer.into.size() - answer.bytes) return 0;
-    std::memcpy(transfer.into.data() + answer.bytes, bytes, size);
-    answer.bytes += size;
-    return size;
+    const auto taken = std::min<std::size_t>(size, transfer.into.size() - answer.bytes);
+    std::memcpy(transfer.into.data() + answer.bytes, bytes, taken);
+    answer.bytes += taken;
+    transfer.is_full = taken < size;
+    return taken;
   }
   if (size > text_bytes_max - answer.text.size()) return 0;
   answer.text.append(bytes, size);
@@ -216,7 +218,8 @@ s3_answer s3_connection::ask(const s3_request& request) {
     return answer;
   }
   const auto code = library.easy_perform(curl);
-  if (code == CURLE_OK) {
+  answer.is_cut = code == CURLE_WRITE_ERROR && state.is_full;
+  if (code == CURLE_OK || answer.is_cut) {
     library.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     curl_off_t bytes = 0;
     if (request.verb == s3_verb::head &&

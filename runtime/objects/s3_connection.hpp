@@ -37,6 +37,7 @@ struct s3_answer {
   long status = 0;          // of HTTP; 0: none has come
   std::string tag = {};     // the ETag, with its quotes
   std::uint64_t bytes = 0;  // that `into` has; of head: that the object has
+  bool is_cut = false;      // more came than `into` has room for, and was not read
   std::string text = {};    // what came elsewhere, up to a limit
   // Where no answer has come: why, and whether the request may have been carried out.
   std::string failure = {};

@@ -94,6 +94,19 @@ TEST(s3_bucket, has_bytes_as_far_as_there_are_any) {
   EXPECT_EQ(bucket.size("b").error().code(), errc::not_found);
 }
 
+TEST(s3_bucket, tells_of_a_store_that_knows_no_ranges_without_asking_again) {
+  const std::string object(1 << 20, 'x');
+  tests::store_of_tests store([&](const request&) { return answer{.text = object}; });
+  auto bucket = bucket_of(store.account());
+  std::string begin(1000, ' ');
+  for (const std::uint64_t offset : {0U, 1000U}) {
+    const auto got = bucket.get("a", offset, std::as_writable_bytes(std::span(begin)));
+    ASSERT_FALSE(got);
+    EXPECT_THAT(got.error().message(), HasSubstr("the store knows no ranges"));
+  }
+  EXPECT_EQ(store.requests().size(), 2U);
+}
+
 // Answers in their order, then the store's own.
 tests::store_of_tests::plan in_turn(std::vector<answer> answers) {
   return [answers, next = std::size_t{0}](const request&) mutable -> std::optional<answer> {
