@@ -66,7 +66,7 @@ control_socket::~control_socket() {
 }
 
 void control_socket::add_to(std::vector<pollfd>& fds) const {
-  if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
+  if (clients_.size() < clients_max && !rests_) fds.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [number, caller] : clients_) {
     fds.push_back({caller.fd.get(), static_cast<short>(caller.asked ? POLLRDHUP : POLLIN), 0});
     if (!caller.unsent.empty()) fds.push_back({caller.fd.get(), POLLOUT, 0});
@@ -76,6 +76,8 @@ void control_socket::add_to(std::vector<pollfd>& fds) const {
 std::vector<control_socket::request> control_socket::take() {
   while (clients_.size() < clients_max) {
     unique_fd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    rests_ =
+        !next && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
     if (!next) break;
     clients_[++last_].fd = std::move(next);
   }

@@ -49,6 +49,7 @@ class control_socket {
   runtime::unique_fd listener_;
   std::map<std::uint32_t, client> clients_;
   std::uint32_t last_ = 0;
+  bool rests_ = false;  // no descriptor is left for another client: the next turn tries again
 };
 
 // Returns true if a launcher lives in that run folder. It is not asked, so one that is stopped
