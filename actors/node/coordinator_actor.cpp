@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "actors/control/ask_coordinator.hpp"
+#include "actors/environment/node_options.hpp"
 #include "actors/environment/own_link.hpp"
 #include "actors/node/coordinator_state.hpp"
 #include "actors/reactor/peer_address.hpp"

@@ -294,7 +294,9 @@ void worker_session::finish_at_exit() {
   session_.reset();
   ended_ = true;
   python_is_over = true;
-  kept_.clear();
+  // Pushes of the program's own memory may be under way: it stays.
+  static auto& until_the_end = *new std::vector<std::pair<pending, nb::object>>;
+  until_the_end = std::move(kept_);
 }
 
 void worker_session::fail(const std::string& why) {

@@ -149,8 +149,8 @@ expected<std::size_t> s3_bucket::get(const std::string& name, std::uint64_t offs
   if (answer.status != 206 && (offset != 0 || answer.is_cut))
     return fail(errc::refused, place().url_of(name) + ": cannot be read from byte " +
                                    std::to_string(offset) +
-                                   " on: the store knows no ranges, or is none; name another "
-                                   "one (AWS_ENDPOINT_URL)");
+                                   " on: the store knows no ranges, or is no store; name "
+                                   "another one (AWS_ENDPOINT_URL)");
   return static_cast<std::size_t>(answer.bytes);
 }
 

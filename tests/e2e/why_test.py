@@ -56,10 +56,11 @@ class Why(ClusterTest):
         self.assertIn("worker-job-1 is slow: what it sends comes 30ms later", run.events_text())
 
     def test_a_worker_that_is_slow_for_some_clocks(self):
-        run = self.launch(self.yaml(1200, {"factor": 10, "from": 100, "until": 200}))
+        run = self.launch(self.yaml(1300, {"factor": 10, "from": 100, "until": 300}))
         self.assertEqual(run.wait(90), 0, run.account())
-        self.assertEqual(self.worst(run, "--clock", 150)["rank"], SLOW)
-        # Lines are of a second, and shards tell within another: what ends at clock 200 is told by clock 600.
+        # Lines are of a second, some 60 clocks, and shards tell within another: of what begins at clock 100 all lines tell from
+        # clock 200 on, and what ends at clock 300 is told by clock 700.
+        self.assertEqual(self.worst(run, "--clock", 220)["rank"], SLOW)
         last = json.loads(self.tidegate("why", run.run_dir, "--json", "--last", 600))
         self.assertNotIn(SLOW, [worker["rank"] for worker in last["held_up_by"]], last)
 
