@@ -127,8 +127,7 @@ void control_gate::accept_some() {
       greet(std::move(accepted));
       continue;
     }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-      core_.accept_failed(now);
+    if (runtime::has_no_room(errno)) core_.accept_failed(now);
     if (errno == EAGAIN) return watch_listener(true);
   }
   watch_listener(true);

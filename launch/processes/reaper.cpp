@@ -5,12 +5,12 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <signal.h>
 #include <sys/wait.h>
 #include <thread>
 #include <utility>
 
 #include "launch/processes/pid_fd.hpp"
+#include "runtime/base/service_thread.hpp"
 
 namespace tidegate::launch {
 
@@ -18,14 +18,8 @@ namespace {
 
 class reaper {
  public:
-  // Signals are the other threads'.
   reaper() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { run(); }).detach();
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    runtime::start_service_thread([this] { run(); }).detach();
   }
 
   void add(pid_t child, runtime::unique_fd pid_fd) {

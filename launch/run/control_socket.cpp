@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "runtime/sockets/tcp_socket.hpp"
+
 namespace tidegate::launch {
 
 using runtime::errc;
@@ -76,8 +78,7 @@ void control_socket::add_to(std::vector<pollfd>& fds) const {
 std::vector<control_socket::request> control_socket::take() {
   while (clients_.size() < clients_max) {
     unique_fd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    rests_ =
-        !next && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+    rests_ = !next && runtime::has_no_room(errno);
     if (!next) break;
     clients_[++last_].fd = std::move(next);
   }

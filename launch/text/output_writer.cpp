@@ -2,10 +2,11 @@
 
 #include <cerrno>
 #include <poll.h>
-#include <signal.h>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
+
+#include "runtime/base/service_thread.hpp"
 
 namespace tidegate::launch {
 
@@ -46,7 +47,7 @@ void output_writer::write(int fd, std::string text) {
     bytes_ += text.size();
     unwritten_.push_back({fd, std::move(text)});
   }
-  start();
+  if (!thread_.joinable()) thread_ = runtime::start_service_thread([this] { run(); });
   changed_.notify_all();
 }
 
@@ -58,17 +59,6 @@ void output_writer::drain() {
 bool output_writer::is_behind() const {
   const std::lock_guard lock(mutex_);
   return bytes_ > behind_bytes;
-}
-
-// Signals are the other threads'.
-void output_writer::start() {
-  if (thread_.joinable()) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void output_writer::run() {

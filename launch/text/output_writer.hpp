@@ -34,7 +34,6 @@ class output_writer {
     std::string text;
   };
 
-  void start();
   void run();
 
   mutable std::mutex mutex_;

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import weakref
-from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Union
+from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
 from . import _garbage, _native
 from ._options import Optimizer, Segment, Uniform
@@ -317,7 +317,6 @@ def finish_later() -> None:
     """Has finish() of this process's session end its clocks, and finish_now() do the rest."""
     global _finishes_later
     _finishes_later = True
-    _note_exit_code()
 
 
 def finish_now() -> None:
@@ -326,26 +325,6 @@ def finish_now() -> None:
     if known is not None and known._clocks_ended:
         known._native.take_over()
         known._native.finish()
-
-
-def _note_exit_code() -> None:
-    """Has sys.exit remember its argument, so that a program that ends by sys.exit(1) has not finished its session."""
-    global _notes_exit_code
-    if _notes_exit_code:
-        return
-    _notes_exit_code = True
-    leave = sys.exit
-
-    def exit(code: Any = None) -> NoReturn:
-        global _exit_code
-        _exit_code = code
-        leave(code)
-
-    sys.exit = exit
-
-
-_notes_exit_code = False
-_exit_code: Any = None
 
 
 def open_session() -> Optional[Session]:
@@ -361,7 +340,6 @@ def process_session() -> Session:
         known = session()
         known._finishes_at_exit = True
         _kept.append(known)
-        _note_exit_code()
     return known
 
 
@@ -388,13 +366,12 @@ def _at_exit() -> None:
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     try:
         session._native.take_over()
-        if (session._finishes_at_exit or session._clocks_ended) and error is None and not _exit_code:
+        if (session._finishes_at_exit or session._clocks_ended) and error is None:
             session._let_go()
             session._native.finish_at_exit()
             return
         session.fail(_text_of(error) if error is not None else
                      "the program ended without finish()" +
-                     (f", at its clock {session.now}" if session.is_open else "") +
-                     (f", by sys.exit({_exit_code!r})" if _exit_code else ""))
+                     (f", at its clock {session.now}" if session.is_open else ""))
     except TidegateError as why:
         print(f"tidegate: the job was not told why this program ends: {why}", file=sys.stderr)

@@ -40,6 +40,10 @@ expected<socket_addresses> resolve(const std::string& host, std::uint16_t port, 
   return socket_addresses(found, &::freeaddrinfo);
 }
 
+bool has_no_room(int why) noexcept {
+  return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
+
 bool is_ready(int socket, short events, std::uint32_t within_ms) {
   using wall = std::chrono::steady_clock;
   const auto deadline = wall::now() + std::chrono::milliseconds(within_ms);

@@ -36,6 +36,10 @@ std::uint16_t port_of(int socket) noexcept;
 // Returns the IP address that a socket is bound to; empty: none.
 std::string ip_of(int socket);
 
+// Returns true if accept(2) failed, with this errno, for want of descriptors or memory: the
+// listener stays readable, and is to rest.
+bool has_no_room(int why) noexcept;
+
 // Waits until the socket is ready for these events of poll(2). Returns false if it is not
 // within so long.
 bool is_ready(int socket, short events, std::uint32_t within_ms);

@@ -155,8 +155,7 @@ unsigned stream_link::accept_some(std::uint32_t rail) {
     unique_fd accepted(
         ::accept4(listeners_[rail].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!accepted) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        room_.accept_failed(now);
+      if (has_no_room(errno)) room_.accept_failed(now);
       break;
     }
     greet(std::move(accepted));
